@@ -7,7 +7,10 @@
 
 struct dir_item {
 	char *path; /* owned */
-	/* restore.c: whether names of the directory below are seen through the layer of now, and of the checkpoint */
+	/*
+	 * checkpoint/restore.c: whether names of the directory below are seen through the layer of now, and of the
+	 * checkpoint
+	 */
 	bool shows_base_now, shows_base_then;
 };
 

@@ -5,11 +5,15 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/beside.h \
 	workspace/changes.c \
 	workspace/changes.h \
-	workspace/checkpoint-copy.c \
-	workspace/checkpoint-private.h \
-	workspace/checkpoint-size.c \
-	workspace/checkpoint.c \
-	workspace/checkpoint.h \
+	workspace/checkpoint/checkpoint.c \
+	workspace/checkpoint/checkpoint.h \
+	workspace/checkpoint/copy.c \
+	workspace/checkpoint/known.c \
+	workspace/checkpoint/known.h \
+	workspace/checkpoint/private.h \
+	workspace/checkpoint/restore-compare.c \
+	workspace/checkpoint/restore.c \
+	workspace/checkpoint/size.c \
 	workspace/conflict.c \
 	workspace/conflict.h \
 	workspace/copies.c \
@@ -24,24 +28,20 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/fold.h \
 	workspace/journal.c \
 	workspace/journal.h \
-	workspace/known.c \
-	workspace/known.h \
 	workspace/layer.c \
 	workspace/layer.h \
 	workspace/links.c \
 	workspace/links.h \
+	workspace/place-metadata.c \
 	workspace/place.c \
 	workspace/place.h \
-	workspace/place-metadata.c \
-	workspace/replace.c \
 	workspace/reads.c \
 	workspace/reads.h \
 	workspace/records.c \
 	workspace/records.h \
 	workspace/renames.c \
 	workspace/renames.h \
-	workspace/restore-compare.c \
-	workspace/restore.c \
+	workspace/replace.c \
 	workspace/store.c \
 	workspace/store.h
 EXTRA_DIST += workspace/README.md

@@ -20,7 +20,7 @@
 #include "supervisor/report.h"
 #include "view/copy/copy.h"
 #include "view/copy/leftover.h"
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 #include "workspace/fold.h"
 #include "workspace/journal.h"
 #include "workspace/layer.h"

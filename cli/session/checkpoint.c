@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "cli/session/session.h"
 #include "keeper/session-client.h"
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 #include "workspace/store.h"
 
 struct checkpoint_options {

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "keeper/scratch.h"
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 
 int ws_open_runs(const char *verb)
 {

@@ -126,15 +126,15 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 
 # No other file writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps, audit/export/ and
 # audit/report/ files for tools, top-screen.c the terminal's control sequences, e2b/log.c JSON of ASCII, agents/main.c a
-# constant, inspect/elf/ lines for callgate, view/copy/records.c and workspace/known.c records for workspace/, and
-# ws/patch.c a patch where standard output is no terminal;
+# constant, inspect/elf/ lines for callgate, view/copy/records.c and workspace/checkpoint/known.c records for
+# workspace/, and ws/patch.c a patch where standard output is no terminal;
 # audit-read.sh and workspace-diff.sh test some on a terminal.)
 (cd "$SRC" &&
 	top_srcdir=. tests/check/product.sh sources | xargs grep -nE \
 		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' |
 	grep -vE -e '^(base/shown|confine/namespaces-unshare|cli/audit/top-screen|agents/e2b/log|agents/main).c' \
 		-e '^cli/(audit/(export|report)|inspect/elf)/' -e '^cli/ws/patch[.]c:[0-9]*:.*fwrite\(text->data' \
-		-e '^(view/copy/records|workspace/known)[.]c:[0-9]*:.*fwrite') \
+		-e '^(view/copy/records|workspace/checkpoint/known)[.]c:[0-9]*:.*fwrite') \
 	>"$T/writers" &&
 		fail "text that does not go through text_escape_for_display: $(cat "$T/writers")"
 exit $live_failed

@@ -7,15 +7,15 @@
  *
  * Called in `callgate session checkpoint` and `restore`, while the programs of the session are stopped.
  */
-#ifndef CALLGATE_WORKSPACE_CHECKPOINT_H
-#define CALLGATE_WORKSPACE_CHECKPOINT_H
+#ifndef CALLGATE_WORKSPACE_CHECKPOINT_CHECKPOINT_H
+#define CALLGATE_WORKSPACE_CHECKPOINT_CHECKPOINT_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "workspace/known.h"
+#include "workspace/checkpoint/known.h"
 #include "workspace/layer.h"
 
 #define CHECKPOINT_NAME_SIZE KNOWN_CHECKPOINT_SIZE /* of a name, with its NUL */
@@ -24,10 +24,10 @@
 /* What making or restoring one took. */
 struct checkpoint_work {
 	uint64_t copied_files, copied_bytes, kept_files; /* regular files; kept: those that had not changed */
-	uint64_t held_bytes;        /* what a new one takes, as limits.disk counts it: files that it shares with none */
+	uint64_t held_bytes;   /* what a new one takes, as limits.disk counts it: files that it shares with none */
 	uint64_t filled_bytes; /* what files of a copy take that were filled for it; also when there is no new one */
-	bool is_too_large;          /* -EDQUOT, because it takes more than it may */
-	size_t failed_at;           /* of the directory that an error is about */
+	bool is_too_large;     /* -EDQUOT, because it takes more than it may */
+	size_t failed_at;      /* of the directory that an error is about */
 	char failed_path[PATH_MAX]; /* of the entry that an error is about; "": none */
 };
 
@@ -96,7 +96,7 @@ struct checkpoint {
 /* Calls visit for each checkpoint, sorted by time, until it returns not 0. 0, that value, or -errno. */
 int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct checkpoint *checkpoint), void *ctx);
 
-/* ---- checkpoint-size.c ---- */
+/* ---- size.c ---- */
 
 /* What an entry takes, as limits.disk counts it. */
 uint64_t checkpoint_get_entry_bytes(const struct stat *st);

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "view/copy/leftover.h"
 #include "workspace/place.h"
-#include "workspace/checkpoint-private.h"
+#include "workspace/checkpoint/private.h"
 
 /* ---- changing ---- */
 

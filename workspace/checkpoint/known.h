@@ -2,8 +2,8 @@
  * Of which files of the upper layer the latest checkpoint has copies: a file with the same inode number, size and
  * change time still has the content of the copy, and is not copied again. Kept in a file beside the checkpoints.
  */
-#ifndef CALLGATE_WORKSPACE_KNOWN_H
-#define CALLGATE_WORKSPACE_KNOWN_H
+#ifndef CALLGATE_WORKSPACE_CHECKPOINT_KNOWN_H
+#define CALLGATE_WORKSPACE_CHECKPOINT_KNOWN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What checkpoint.c and checkpoint-copy.c share, and what restore.c and restore-compare.c do. */
+/* What checkpoint.c and copy.c share, and what restore.c and restore-compare.c do. */
 #ifndef CALLGATE_WORKSPACE_CHECKPOINT_PRIVATE_H
 #define CALLGATE_WORKSPACE_CHECKPOINT_PRIVATE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 #include "workspace/copies.h"
 #include "workspace/dirs.h"
 #include "workspace/records.h"

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "policy/policy.h"
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 #include "workspace/dirs.h"
 
 /* A name of a file that has several. */

@@ -1,4 +1,4 @@
-#include "workspace/known.h"
+#include "workspace/checkpoint/known.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include "base/times.h"
 #include "view/copy/fill.h"
 #include "workspace/place.h"
-#include "workspace/checkpoint-private.h"
+#include "workspace/checkpoint/private.h"
 
 /* ---- what is to be there ---- */
 

@@ -12,7 +12,7 @@
 #include "base/content.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "workspace/checkpoint-private.h"
+#include "workspace/checkpoint/private.h"
 #include "workspace/fold.h"
 #include "workspace/place.h"
 

@@ -1,4 +1,4 @@
-#include "workspace/checkpoint.h"
+#include "workspace/checkpoint/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "view/copy/copy.h"
 #include "view/copy/groups.h"
 #include "view/copy/leftover.h"
-#include "workspace/checkpoint-private.h"
+#include "workspace/checkpoint/private.h"
 
 #define CHECKPOINT_DIR_NAME "checkpoints"
 #define CHECKPOINT_NEW_NAME ".new"         /* one that is being made */
