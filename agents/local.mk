@@ -12,7 +12,7 @@ callgate_files_SOURCES += \
 	base/buf.c \
 	base/io.c \
 	base/path.c \
-	base/procstat.c \
+	base/proc/stat.c \
 	base/text.c \
 	keeper/utf8.c
 EXTRA_DIST += agents/files/README.md

@@ -10,8 +10,6 @@ libcallgate_base_a_SOURCES += \
 	base/content.h \
 	base/elf-machine.h \
 	base/ending.h \
-	base/fdinfo.c \
-	base/fdinfo.h \
 	base/fdpass.c \
 	base/fdpass.h \
 	base/helper.c \
@@ -26,12 +24,14 @@ libcallgate_base_a_SOURCES += \
 	base/mounts.h \
 	base/path.c \
 	base/path.h \
-	base/pidinfo.h \
-	base/procmap.h \
-	base/procstat.c \
-	base/procstat.h \
-	base/proctree.c \
-	base/proctree.h \
+	base/proc/fdinfo.c \
+	base/proc/fdinfo.h \
+	base/proc/map.h \
+	base/proc/pidinfo.h \
+	base/proc/stat.c \
+	base/proc/stat.h \
+	base/proc/tree.c \
+	base/proc/tree.h \
 	base/remove.c \
 	base/sha256.c \
 	base/sha256.h \

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/procstat.h"
-#include "base/proctree.h"
+#include "base/proc/stat.h"
+#include "base/proc/tree.h"
 #include "keeper/result.h"
 
 #define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000) /* a shorter run shows no status line */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
 #include "syscalls/file/resolve.h"

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "confine/filter.h"
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"

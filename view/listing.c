@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 #include "view/private.h"
 
 /* Makes one entry. The target of a link does not matter: readlink(2) goes through the view. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 #include "view/private.h"
 #include "view/tree.h"
 

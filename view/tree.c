@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "base/io.h"
-#include "base/pidinfo.h"
-#include "base/proctree.h"
+#include "base/proc/pidinfo.h"
+#include "base/proc/tree.h"
 #include "view/tree.h"
 #include "view/view.h"
 

@@ -13,7 +13,7 @@
 #include "agents/files/files.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 #define USAGE_SAMPLE_INTERVAL_NS 100000000 /* between the two samples of processor time */
 #define USAGE_NFTW_OPEN_DIRS_MAX 32

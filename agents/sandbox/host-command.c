@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 #define HOST_COMMAND_REPLY_BYTES_MAX (1u << 20)
 #define HOST_COMMAND_CHECKS 8 /* in the time limit, of how far the command has come */

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
-#include "base/proctree.h"
+#include "base/proc/stat.h"
+#include "base/proc/tree.h"
 #include "supervisor/closing/private.h"
 
 #define FREEZE_TIMEOUT_NS UINT64_C(3000000000)      /* how long it may take until all threads of the run have stopped */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "base/io.h"
 #include "supervisor/closing/private.h"
 

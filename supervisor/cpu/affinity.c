@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/cpu/private.h"
 
 /*

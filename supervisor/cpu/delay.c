@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/cpu/private.h"
 
 /* Reads schedstat. Its second number is the run-queue delay; its third number is 0 if the kernel does not count. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 #define PROC_FILE_READ_CHUNK_BYTES 65536 /* of /proc/PID/smaps or maps, read at once */
 

@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
-#include "base/proctree.h"
+#include "base/proc/stat.h"
+#include "base/proc/tree.h"
 
 #define CHILDREN_FILE_BYTES_MAX (8u << 20) /* bytes of the list of children: room for a million */
 

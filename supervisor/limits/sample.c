@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/procstat.h"
-#include "base/proctree.h"
+#include "base/proc/stat.h"
+#include "base/proc/tree.h"
 #include "supervisor/limits/held.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "base/text.h"
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/environment.h"
 #include "supervisor/limits/killtree.h"
 #include "supervisor/lookup.h"

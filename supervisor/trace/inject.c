@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/trace/private.h"
 
 #define STACK_ALIGN 16u /* bytes: the alignment of the stack pointer */

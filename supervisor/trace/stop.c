@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "supervisor/trace/private.h"
 #include "syscalls/account/denials.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procmap.h"
-#include "base/procstat.h"
+#include "base/proc/map.h"
+#include "base/proc/stat.h"
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 #include "syscalls/account/disk-private.h"
 
 /* bytes of /proc/PID/maps; a process with longer maps counts as mapping an unlinked file */

@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/procstat.h"
-#include "base/proctree.h"
+#include "base/proc/stat.h"
+#include "base/proc/tree.h"
 #include "syscalls/call/call.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"

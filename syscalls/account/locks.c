@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 #include "syscalls/call/call.h"
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "syscalls/call/memory.h"
 #include "syscalls/exec/asked.h"
 #include "syscalls/exec/execve.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "policy/variables.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/memory.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/arguments.h"
 #include "syscalls/exec/asked.h"

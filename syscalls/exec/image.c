@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procmap.h"
+#include "base/proc/map.h"
 #include "syscalls/exec/execve.h"
 
 #define IMAGE_PAGE_BYTES 4096u

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "base/path.h"
 #include "policy/paths/move.h"
 #include "syscalls/account/bases.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "base/io.h"
 #include "syscalls/file/resolve-private.h"
 #include "view/private.h"

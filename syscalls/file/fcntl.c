@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "syscalls/account/locks.h"
 #include "syscalls/file/owner.h"
 #include "syscalls/process/target.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "syscalls/file/owner.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/interfaces.h"

@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 /* Major numbers of linux/major.h. */
 #define CONSOLE_MAJOR 4  /* virtual consoles have minor numbers up to 63, serial lines the others */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"

@@ -24,7 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fdinfo.h"
-#include "base/procstat.h"
+#include "base/proc/fdinfo.h"
+#include "base/proc/stat.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"

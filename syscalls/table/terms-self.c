@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <termios.h>
 
-#include "base/pidinfo.h"
-#include "base/procmap.h"
+#include "base/proc/pidinfo.h"
+#include "base/proc/map.h"
 #include "syscalls/table/terms.h"
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */

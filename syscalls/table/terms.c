@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/procmap.h"
+#include "base/proc/map.h"
 #include "syscalls/table/terms.h"
 
 const struct row_term allow_always[] = {TERM_OF_ONE(COMPARE_MASKED(0, 0, 0)), END};

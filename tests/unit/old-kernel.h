@@ -10,8 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "base/pidinfo.h"
-#include "base/procmap.h"
+#include "base/proc/pidinfo.h"
+#include "base/proc/map.h"
 
 /* Before Linux 6.11: what the supervisor asks about processes. */
 static inline void be_old(void)

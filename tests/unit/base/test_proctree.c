@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 #include "tests/unit/unit.h"
 
 #define ROOT 50

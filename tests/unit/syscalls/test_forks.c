@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "syscalls/account/forks.h"
 #include "tests/unit/unit.h"
 

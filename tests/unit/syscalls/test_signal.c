@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 #include "syscalls/call/call.h"
 #include "syscalls/table/handlers.h"
 #include "tests/unit/syscalls/stub-call.h"

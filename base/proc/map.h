@@ -1,6 +1,6 @@
 /* PROCMAP_QUERY, Linux 6.11: an ioctl on /proc/PID/maps about one mapping. Older system headers lack it. */
-#ifndef CALLGATE_BASE_PROCMAP_H
-#define CALLGATE_BASE_PROCMAP_H
+#ifndef CALLGATE_BASE_PROC_MAP_H
+#define CALLGATE_BASE_PROC_MAP_H
 
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -19,7 +19,7 @@ struct procmap {
 };
 
 #define PROCMAP_COVERING_OR_NEXT_VMA 0x10u /* without a mapping that covers addr, describe the next one above it */
-#define PROCMAP_FILE_BACKED_VMA 0x20u /* consider only mappings of files */
+#define PROCMAP_FILE_BACKED_VMA 0x20u      /* consider only mappings of files */
 #define PROCMAP_QUERY_IOCTL _IOWR('f', 17, struct procmap)
 
 #endif

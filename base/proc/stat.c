@@ -5,17 +5,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 int procstat_parse(const char *text, struct procstat *ret_stat)
 {
 	/* Skips field 2, the name of the executable: it may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat = {.threads = 1}; /* 1 thread, if the text ends before that field */
+	struct procstat stat = {.threads = 1};            /* 1 thread, if the text ends before that field */
 	unsigned long own[2] = {0, 0}, child[2] = {0, 0}; /* clock ticks in user mode [0] and in the kernel [1] */
 
-	if (!end || sscanf(end,
-			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %lu %*d %*u %lu %lu",
+	if (!end || sscanf(end, ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %lu %*d %*u %lu %lu",
 			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal_device, &own[0],
 			   &own[1], &child[0], &child[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
 		return -ESRCH;

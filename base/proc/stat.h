@@ -1,6 +1,6 @@
 /* Reads /proc/PID/stat (proc_pid_stat(5)), as no other code does, and opens other files of /proc/PID. */
-#ifndef CALLGATE_BASE_PROCSTAT_H
-#define CALLGATE_BASE_PROCSTAT_H
+#ifndef CALLGATE_BASE_PROC_STAT_H
+#define CALLGATE_BASE_PROC_STAT_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -10,8 +10,8 @@ struct procstat {
 	pid_t parent; /* the process's parent; 0: a process outside this pid namespace */
 	pid_t group;
 	pid_t session;
-	unsigned terminal_device; /* the controlling terminal: device number as in stat(2); 0: none */
-	char state; /* the state letter of proc_pid_stat(5): R, S, D, T, t, Z, X, I */
+	unsigned terminal_device;             /* the controlling terminal: device number as in stat(2); 0: none */
+	char state;                           /* the state letter of proc_pid_stat(5): R, S, D, T, t, Z, X, I */
 	unsigned long threads;                /* number of threads of the process */
 	unsigned long own_ticks, child_ticks; /* CPU time of the process, and of reaped children, in clock ticks */
 	unsigned long vsize_bytes, rss_pages;

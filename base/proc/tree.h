@@ -1,6 +1,6 @@
 /* A snapshot of the processes of this pid namespace and their parents. Later the kernel may reuse these pids. */
-#ifndef CALLGATE_BASE_PROCTREE_H
-#define CALLGATE_BASE_PROCTREE_H
+#ifndef CALLGATE_BASE_PROC_TREE_H
+#define CALLGATE_BASE_PROC_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum proctree_place {
 /* One process of the snapshot. */
 struct proctree_entry {
 	pid_t pid;
-	pid_t parent; /* pid of the parent process; 0: the parent is outside this pid namespace */
+	pid_t parent;              /* pid of the parent process; 0: the parent is outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
 };
 

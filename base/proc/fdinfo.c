@@ -1,4 +1,4 @@
-#include "base/fdinfo.h"
+#include "base/proc/fdinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Reads /proc/PID/fdinfo/FD (proc_pid_fdinfo(5)). No other code reads these files. */
-#ifndef CALLGATE_BASE_FDINFO_H
-#define CALLGATE_BASE_FDINFO_H
+#ifndef CALLGATE_BASE_PROC_FDINFO_H
+#define CALLGATE_BASE_PROC_FDINFO_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -11,10 +11,10 @@ struct fdinfo {
 	bool has_mount_and_ino; /* `mount_id` and `ino` are known: since Linux 5.14 */
 	int mount_id;           /* id of the mount that the file was opened in */
 	unsigned long ino;      /* inode number of the file */
-	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `pty_number` is the number of the pair */
-	unsigned pty_number;      /* N of the slave /dev/pts/N */
+	bool is_pty_master;  /* the descriptor is a pseudoterminal master, and `pty_number` is the number of the pair */
+	unsigned pty_number; /* N of the slave /dev/pts/N */
 	unsigned queued_fd_count; /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
-	pid_t pid;         /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */
+	pid_t pid;                /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */
 };
 
 /*

@@ -1,4 +1,4 @@
-#include "base/proctree.h"
+#include "base/proc/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/procstat.h"
+#include "base/proc/stat.h"
 
 #define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
 
@@ -78,7 +78,7 @@ static bool proctree_unseen_parent_is_descendant(pid_t parent, pid_t root)
 
 /* Follows the chain of parents until an entry whose place is known, or the root. */
 static enum proctree_place proctree_classify_by_parents(const struct proctree *tree, const struct proctree_entry *entry,
-					     pid_t root)
+							pid_t root)
 {
 	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->entry_count; steps++) {
 		const pid_t parent = entry->parent;

@@ -1,6 +1,6 @@
 /* ioctls on pidfds and pid namespaces, which older system headers lack. */
-#ifndef CALLGATE_BASE_PIDINFO_H
-#define CALLGATE_BASE_PIDINFO_H
+#ifndef CALLGATE_BASE_PROC_PIDINFO_H
+#define CALLGATE_BASE_PROC_PIDINFO_H
 
 #include <stdint.h>
 #include <sys/ioctl.h>
