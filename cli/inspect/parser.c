@@ -194,7 +194,7 @@ static const char *parser_get_text(const json_t *object, const char *key, const 
 	return text ? text : otherwise;
 }
 
-/* Takes the output of a parser that has ended by itself. */
+/* Takes the output of a parser, also what one has found that was ended. */
 static int parser_take_output(const json_t *result, const struct inspect_subject *subject,
 			      const struct cli_list *allowed, struct inspect_findings *findings)
 {
@@ -238,7 +238,7 @@ static int parser_take_result(const json_t *result, const struct inspect_subject
 {
 	const char *status = parser_get_text(result, "status", "error");
 	json_int_t exit_code = json_integer_value(json_object_get(result, "exit_code"));
-	int r = -EBADMSG;
+	int r;
 
 	if (strcmp(status, "error") == 0 || (json_is_object(json_object_get(result, "error")) && exit_code >= 125)) {
 		cli_print_error("inspect", "%s: cannot run its parser: %s", subject->path,
@@ -247,8 +247,9 @@ static int parser_take_result(const json_t *result, const struct inspect_subject
 	}
 	if (exit_code == PARSER_NOT_THERE_STATUS && subject->type == INSPECT_TYPE_JAVASCRIPT)
 		return inspect_findings_add(findings, INSPECT_NOT_PARSED, 0, "no acorn here");
-	if (strcmp(status, "ok") == 0)
-		r = parser_take_output(result, subject, allowed, findings);
+	r = parser_take_output(result, subject, allowed, findings);
+	if (r == 0 && strcmp(status, "ok") != 0)
+		r = -EBADMSG;
 	return r == -EBADMSG ? parser_add_failure(result, findings) : r;
 }
 

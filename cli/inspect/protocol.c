@@ -90,9 +90,29 @@ static bool protocol_read_line(const char *text, size_t len, struct protocol_lin
 		inspect_kind_find(kind, kind_len, &ret_line->kind));
 }
 
-/* Calls `take`, unless it is NULL, for each line but the last. 0, -EBADMSG, or what `take` returns. */
-static int protocol_visit(const char *output, size_t len, uint32_t lines, void *data,
-			  int (*take)(void *data, const struct protocol_line *line))
+static int protocol_take_line(const struct protocol_line *line, const struct cli_list *allowed,
+			      struct inspect_findings *findings)
+{
+	enum inspect_kind kind = line->is_standard ? INSPECT_IMPORT : line->kind;
+	_cleanup_free_ char *what = strndup(line->what, line->what_len);
+	int r;
+
+	if (line->is_unlisted) {
+		inspect_findings_add_unlisted(findings, kind, line->number);
+		return 0;
+	}
+	if (line->is_command)
+		return cli_list_add_owned(&findings->commands, steal_pointer(&what));
+	if (what && line->is_assignment)
+		return inspect_findings_add_assignment(findings, line->number, what, true);
+	r = what ? inspect_findings_add(findings, kind, line->number, what) : -ENOMEM;
+	if (r == 0 && kind == INSPECT_IMPORT && allowed && !inspect_module_is_allowed(allowed, what, line->is_standard))
+		r = inspect_findings_add(findings, INSPECT_MODULE, line->number, what);
+	return r;
+}
+
+int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,
+			struct inspect_findings *findings)
 {
 	uint32_t count = 0;
 	size_t at = 0;
@@ -109,46 +129,9 @@ static int protocol_visit(const char *output, size_t len, uint32_t lines, void *
 			return line.number == count && at == len ? 0 : -EBADMSG;
 		if ((line.number > lines && !line.is_unlisted) || ++count > PROTOCOL_FINDINGS_MAX)
 			return -EBADMSG;
-		r = take ? take(data, &line) : 0;
+		r = protocol_take_line(&line, allowed, findings);
 		if (r < 0)
 			return r;
 	}
 	return -EBADMSG;
-}
-
-/* What protocol_take_line() adds findings to. */
-struct protocol_taking {
-	const struct cli_list *allowed;
-	struct inspect_findings *findings;
-};
-
-static int protocol_take_line(void *data, const struct protocol_line *line)
-{
-	struct protocol_taking *taking = data;
-	enum inspect_kind kind = line->is_standard ? INSPECT_IMPORT : line->kind;
-	_cleanup_free_ char *what = strndup(line->what, line->what_len);
-	int r;
-
-	if (line->is_unlisted) {
-		inspect_findings_add_unlisted(taking->findings, kind, line->number);
-		return 0;
-	}
-	if (line->is_command)
-		return cli_list_add_owned(&taking->findings->commands, steal_pointer(&what));
-	if (what && line->is_assignment)
-		return inspect_findings_add_assignment(taking->findings, line->number, what, true);
-	r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
-	if (r == 0 && kind == INSPECT_IMPORT && taking->allowed &&
-	    !inspect_module_is_allowed(taking->allowed, what, line->is_standard))
-		r = inspect_findings_add(taking->findings, INSPECT_MODULE, line->number, what);
-	return r;
-}
-
-int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,
-			struct inspect_findings *findings)
-{
-	struct protocol_taking taking = {allowed, findings};
-	int r = protocol_visit(output, len, lines, NULL, NULL);
-
-	return r == 0 ? protocol_visit(output, len, lines, &taking, protocol_take_line) : r;
 }

@@ -12,7 +12,8 @@
  * "command", something that a shell script runs, which is added to `commands`; or "unlisted": WHAT is a kind then, and
  * LINE is how many findings of that kind the parser has left out. WHAT is printable UTF-8. Imports outside of `allowed`
  * become findings of their own; NULL: everything may be imported.
- * 0; -EBADMSG, with no finding added: the output is not of this form; or -ENOMEM.
+ * 0; -EBADMSG: the output is not of this form, as that of a parser that was ended, and the lines before are taken; or
+ * -ENOMEM.
  */
 int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,
 			struct inspect_findings *findings);

@@ -1,6 +1,7 @@
 """Part of the parsers of callgate inspect: what they have found, and how they tell it.
 
-A parser prints a line "LINE KIND WHAT" for each finding, "COUNT unlisted KIND" for those of a kind that it has left
+A parser prints a line "LINE KIND WHAT" for each finding, as soon as it has it: what is found before the parser is ended
+for its time or memory is told as well. At the end it prints "COUNT unlisted KIND" for those of a kind that it has left
 out, and "end COUNT" with how many lines there were. cli/inspect/protocol.c takes nothing else.
 """
 
@@ -35,15 +36,25 @@ def load_patterns():
 class Findings:
     """The findings of one file, each once a line."""
 
-    def __init__(self, of_a_kind_max=OF_A_KIND_MAX):
-        self.of_a_kind_max = of_a_kind_max
-        self.found = {}
+    def __init__(self, tell=None):
+        """tell: gets each line that the parser prints, as it is found; None: nothing is printed."""
+        self.write, self.told = tell, 0
+        self.found = set()
         self.count = {}
         self.left_out = {}  # for each kind the hashes of further findings
         self.modules = set()  # that are imported
         self.patterns = load_patterns()
-        self.assignments = {}  # to environment variables, with the first line of each
-        self.commands = []  # of a shell script: pairs of a line and a command (shell_commands.py)
+        self.assignments = set()  # to environment variables; each is told with its first line
+
+    def tell(self, number, kind, what):
+        self.told += 1
+        if self.write:
+            self.write("%d %s %s\n" % (number, kind, what))
+
+    def keep(self, finding):
+        line, kind, what = finding
+        self.found.add(finding)
+        self.tell(line, kind, what or "-")
 
     def add(self, line, kind, what):
         finding = (max(line, 1), kind, clean(what))
@@ -51,11 +62,11 @@ class Findings:
             # once each, and all: with too many of them, the program is one that could not be parsed
             if (kind, what) not in self.modules:
                 self.modules.add((kind, what))
-                self.found[finding] = None
-        elif finding not in self.found and self.count.get(kind, 0) >= self.of_a_kind_max:
+                self.keep(finding)
+        elif finding not in self.found and self.count.get(kind, 0) >= OF_A_KIND_MAX:
             self.left_out.setdefault(kind, set()).add(hash(finding))
         elif finding not in self.found:
-            self.found[finding] = None
+            self.keep(finding)
             self.count[kind] = self.count.get(kind, 0) + 1
 
     def add_assignment(self, line, text):
@@ -69,7 +80,10 @@ class Findings:
         name = re.match(r"[^+=]*", text).group(0)
         text = re.sub(LITERAL_DOLLAR + r"(?=\{?%s\b)" % re.escape(name), r"\\$", text).replace(LITERAL_DOLLAR, "$")
         text = text.encode("ascii", "backslashreplace").decode("ascii")
-        self.assignments.setdefault(clean(text, ASSIGNMENT_CHARACTERS_MAX), max(line, 1))
+        cleaned = clean(text, ASSIGNMENT_CHARACTERS_MAX)
+        if cleaned not in self.assignments:
+            self.assignments.add(cleaned)
+            self.tell(max(line, 1), "assignment", cleaned)
 
     def attempt(self, line, function, *arguments):
         """
@@ -96,13 +110,31 @@ class Findings:
         for number, line in enumerate(text.splitlines(), 1):
             self.look_at(number, line, "strings", "shell")
 
-    def print(self):
-        lines = ["%d %s %s" % (line, kind, what or "-") for line, kind, what in sorted(self.found)]
-        lines += ["%d unlisted %s" % (len(hashes), kind) for kind, hashes in self.left_out.items()]
-        lines += ["%d assignment %s" % (line, text) for text, line in self.assignments.items()]
-        lines += ["%d command %s" % (line, text) for line, text in self.commands]
-        for line in lines + ["end %d" % len(lines)]:
-            sys.stdout.write(line + "\n")
+    def end(self):
+        """Tells what was left out, and that this was all."""
+        for kind, hashes in self.left_out.items():
+            self.tell(len(hashes), "unlisted", kind)
+        if self.write:
+            self.write("end %d\n" % self.told)
+
+
+class InnerFindings(Findings):
+    """What is found in a program that is a text of another one: findings of that one, in the line of the text."""
+
+    def __init__(self, outer, line):
+        super().__init__()
+        self.outer, self.line = outer, line
+
+    def add(self, line, kind, what):
+        self.outer.add(self.line, kind, what)
+
+    def add_assignment(self, line, text):
+        self.outer.add_assignment(self.line, text)
+
+
+def print_line(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def read_program():

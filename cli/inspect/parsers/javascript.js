@@ -38,11 +38,12 @@ const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFil
 
 // ---- findings ----
 
-const found = new Map();
+const found = new Set();
 const counts = {};
 const leftOut = {}; // for each kind further findings
 const modules = new Set(); // that are imported
-const assignments = new Map();
+const assignments = new Set();
+let told = 0; // lines
 const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
 
 function clean(text) {
@@ -52,18 +53,29 @@ function clean(text) {
 	return line.replace(/[^\x20-\x7e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) || "-";
 }
 
+/* Prints a line as soon as it is found: a parser may be ended for its time or memory. */
+function tell(text) {
+	fs.writeSync(1, text + "\n");
+	told++;
+}
+
+function keep(finding) {
+	found.add(finding);
+	tell(finding);
+}
+
 function add(line, kind, what) {
 	const finding = `${line} ${kind} ${clean(what)}`;
 	counts[kind] ??= 0;
 	if (kind === "import" || kind === "standard") {
 		/* once each, and all: with too many of them, the program is one that could not be parsed */
 		if (!modules.has(`${kind} ${what}`))
-			found.set(finding, line);
+			keep(finding);
 		modules.add(`${kind} ${what}`);
 	} else if (!found.has(finding) && counts[kind] >= OF_A_KIND_MAX) {
 		(leftOut[kind] ??= new Set()).add(finding);
 	} else if (!found.has(finding)) {
-		found.set(finding, line);
+		keep(finding);
 		counts[kind]++;
 	}
 }
@@ -77,7 +89,8 @@ function addAssignment(line, name, value, isAdded = false) {
 	lookAtText(line, `${name}${sign}${textOf(value) ?? `{${describe(value)}}`}`, "shell");
 	const cleaned = clean(`${name}${sign}${describeValue(value, name)}`);
 	if (!assignments.has(cleaned))
-		assignments.set(cleaned, line);
+		tell(`${line} assignment ${cleaned}`);
+	assignments.add(cleaned);
 }
 
 function lookAtText(line, text, group) {
@@ -103,13 +116,10 @@ function lookAtLines(text) {
 	text.split("\n").forEach((line, i) => ["strings", "shell"].forEach((group) => lookAtText(i + 1, line, group)));
 }
 
-function print() {
-	const lines = [...found].sort((a, b) => a[1] - b[1]).map(([text]) => text);
+function end() {
 	for (const [kind, findings] of Object.entries(leftOut))
-		lines.push(`${findings.size} unlisted ${kind}`);
-	for (const [text, line] of assignments)
-		lines.push(`${line} assignment ${text}`);
-	process.stdout.write(lines.concat(`end ${lines.length}`).join("\n") + "\n");
+		tell(`${findings.size} unlisted ${kind}`);
+	fs.writeSync(1, `end ${told}\n`);
 }
 
 // ---- the parser ----
@@ -528,7 +538,7 @@ function main() {
 		if (isLimited)
 			add(1, "unparsable", "could not be parsed: too many expressions in each other");
 	}
-	print();
+	end();
 }
 
 main();

@@ -11,7 +11,7 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from findings import Findings, read_program
+from findings import Findings, InnerFindings, print_line, read_program
 from python_files import Files, find_wiping_loop
 from python_names import IMPORTERS, Names
 from python_variables import find_assignments
@@ -246,14 +246,10 @@ class Inspector:
     def look_at_inner_program(self, line, text):
         """The text of an eval or exec is a program as well."""
         try:
-            inner = Inspector(ast.parse(text), Findings(sys.maxsize))
+            tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return
-        inner.look_at_all()
-        for _, kind, what in inner.findings.found:
-            self.findings.add(line, kind, what)
-        for assignment in inner.findings.assignments:
-            self.findings.add_assignment(line, assignment)
+        Inspector(tree, InnerFindings(self.findings, line)).look_at_all()
 
     def look_at_shell(self, line, texts):
         """The command line, or the arguments, of a program that is started."""
@@ -359,11 +355,11 @@ def parse(program, findings):
 
 def main():
     warnings.simplefilter("ignore")
-    findings = Findings()
+    findings = Findings(print_line)
     tree = parse(read_program(), findings)
     if tree:
         Inspector(tree, findings).look_at_all()
-    findings.print()
+    findings.end()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from findings import LITERAL_DOLLAR, Findings, read_program
+from findings import LITERAL_DOLLAR, Findings, print_line, read_program
 from shell_commands import Commands
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
@@ -267,15 +267,16 @@ def check_syntax(findings, program, shell):
 
 def main():
     program = read_program().replace(b"\0", b"")  # as shells do
-    findings = Findings()
+    findings = Findings(print_line)
     if len(sys.argv) > 1:
         check_syntax(findings, program, sys.argv[1])
     commands = Commands()
     Looker(findings, None, commands).look_at(program.decode("utf-8", "replace"))
     if not findings.attempt(1, commands.add_end, 1):
         commands.add_unknown(1)
-    findings.commands = commands.lines
-    findings.print()
+    for line, command in commands.lines:
+        findings.tell(line, "command", command)
+    findings.end()
 
 
 if __name__ == "__main__":

@@ -416,6 +416,24 @@ if command -v cc >/dev/null; then
 	wait $!
 fi
 
+# A parser that is ended tells what it has found: here at the last thing that it looks at.
+mkdir "$T/slow"
+cp "$SRC"/cli/inspect/parsers/* "$T/slow/"
+jq '.limits.wall = "3s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/slow/policy.json"
+sed -i 's/^    def look_at(self, .*where):/&\n        while "endless" in text: pass/' "$T/slow/findings.py"
+sed -i 's/^function lookAtText(.*/&\n\twhile (text === "endless") ;/' "$T/slow/javascript.js"
+# shellcheck disable=SC2016
+printf '%s\n' 'eval $x' 'endless' >endless.sh
+printf '%s\n' 'eval(x)' '"endless"' >endless.py
+printf '%s\n' 'eval(x);' 'x = "endless";' >endless.js
+for file in endless.sh endless.py $(command -v node >/dev/null && echo endless.js); do
+	what='eval(x)'
+	# shellcheck disable=SC2016
+	[ "$file" != endless.sh ] || what='eval $x'
+	CALLGATE_PARSERS=$T/slow finds "$file" 1 dynamic "$what"
+	grep -q "^$file: unparsable: could not be parsed: the parser ended with status timeout" out || fail "$(cat out)"
+done
+
 # A parser that a hostile file has taken over.
 mkdir "$T/parsers"
 cp "$SRC"/cli/inspect/parsers/*.json "$T/parsers/"
@@ -446,6 +464,11 @@ hostile "ended with status limit .137." <<<'print("1 import os\n" * 500000 + "en
 hostile "ended with status failed .139." <<<'import os; os.kill(os.getpid(), 11)'
 hostile "ended with status timeout .124." <<<'while True: pass'
 hostile "ended with status limit .137.|ended with status failed .1." <<<'x = b"x" * 10**9'
+# What it has found before that is told as well; a line that is not whole is not.
+hostile "ended with status timeout .124." <<<'print("1 dynamic eval(x)\n1 import o", end="", flush=True)
+while True: pass'
+grep -qx 'plain.py:1: dynamic: eval(x)' out || fail "what was found before the limit: $(cat out)"
+[ "$(wc -l <out)" = 2 ] || fail "a part of a line is taken: $(cat out)"
 cat >"$T/parsers/python.py" <<END
 import os, socket
 got = []
