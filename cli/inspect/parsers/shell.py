@@ -13,7 +13,7 @@ from findings import LITERAL_DOLLAR, Findings, print_line, read_program
 from shell_commands import Commands
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
-from shell_variables import find_assignments
+from shell_variables import find_assignments, find_given
 from shell_words import Splitter, split_commands
 
 NATIVE = {"insmod", "modprobe", "ld.so"}
@@ -99,6 +99,10 @@ class Looker:
             self.findings.look_at(line, word, "strings")
         for assignment in find_assignments(command.marked):
             self.findings.add_assignment(line, assignment)
+        for variable, value in find_given(command):
+            if value or value is None or variable == "PATH":  # without a value, the others have no effect
+                text = "$(%s)" % " ".join(command.words) if value is None else value
+                self.findings.add_assignment(line, "%s=%s" % (variable, text))
         if name in NETWORK and not (name == "openssl" and "s_client" not in words):
             self.add(command, "network")
         if name in NATIVE or any(word.startswith("LD_PRELOAD=") for word in command.words):

@@ -10,7 +10,7 @@ import re
 from findings import LITERAL_DOLLAR
 from shell_inputs import feeds_others, has_functions
 from shell_names import skip_prefix
-from shell_variables import NAMERS, find_named
+from shell_variables import find_given, skip_builtin
 from shell_words import ASSIGNMENT, SETTERS, find_start
 
 COMMANDS_MAX = 500
@@ -22,8 +22,6 @@ PATHS_MAX = 4
 # PATH's own value, and directories of the system, whose programs are not looked at (cli/inspect/program.c)
 PATHS_OF_THE_SYSTEM = re.compile(r"^(\$PATH|\$\{PATH\}|/(usr/(local/)?)?s?bin/?)$")
 UNKNOWN_VALUE = "$"  # of a variable: cli/inspect/wrappers.c takes it for one that a shell expands
-BUILTINS = {"cd", "pushd", ".", "source", "exec", "hash"} | SETTERS | NAMERS
-DEFAULT = re.compile(r"\$\{(PATH|HOME):?=([^}]*)")  # what a variable gets that has no value
 COMMAND_TABLES = ("BASH_CMDS", "BASH_ALIASES")  # elements of these are files and texts that run by other names
 
 
@@ -87,35 +85,27 @@ class Commands:
         Takes the assignments before a command, or behind one such as "export". What is told in their place, and the
         rest of the words.
         """
-        told = self.take_settings(words)
         count = 0
         while count < len(words) and ASSIGNMENT.match(words[count][0]):
             count += 1
-        assigned, words = words[:count], self.skip_builtin(words[count:])
-        told += [self.take_unknown(name) for name in find_named(words)]
+        assigned, words = words[:count], skip_builtin(words[count:])
         if words and words[0][0] in SETTERS:
             assigned += [word for word in words[1:] if ASSIGNMENT.match(word[0])]
             words = []
-        told += [self.home] if self.home and words else []
+        told = [self.home] if self.home and words else []
         for text, known in assigned:
             match = ASSIGNMENT.match(text)
             told.append(self.take_assignment(match.group(1), text[match.end() :], known, not words))
         rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words]
         return [word for word in told if word], rest
 
-    def take_unknown(self, name):
-        """Takes that a variable gets a value that is not known. What is told."""
-        if name == "HOME":
-            self.home = "HOME=" + UNKNOWN_VALUE
-        return "%s=%s" % (name, UNKNOWN_VALUE)
-
-    def take_settings(self, words):
-        """Takes "${PATH:=VALUE}" in words. What is told."""
-        found = [match for word, _ in words for match in DEFAULT.finditer(word)]
-        return [
-            self.take_path(match.group(2)) if match.group(1) == "PATH" else self.take_unknown("HOME")
-            for match in found
+    def take_given(self, command):
+        """Takes what a command gives to variables by other ways. What is told."""
+        told = [
+            self.take_assignment(name or "PATH", UNKNOWN_VALUE if value is None else value, value is not None, True)
+            for name, value in find_given(command)
         ]
+        return [word for word in told if word]
 
     def take_inputs(self, text, commands):
         """Takes what gives another standard input to commands that are elsewhere."""
@@ -127,20 +117,14 @@ class Commands:
             self.input = command
             self.documents.append(command.document)
 
-    def skip_builtin(self, words):
-        """Goes behind "command" and "builtin", if what they run is what this reads by itself."""
-        names = [word for word, _ in words]
-        at = 0
-        while at < len(words) and (names[at] in ("command", "builtin") or (at and re.match(r"^-[p-]$", names[at]))):
-            at += 1
-        return words[at:] if at < len(words) and names[at] in BUILTINS else words
-
     def add(self, line, command):
         start = find_start(command.words)
         words = list(zip(command.marked[start:], command.known[start:]))
-        if not words or command.is_array or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
+        if len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
             return
-        assignments, words = self.take_assignments(words)
+        given = self.take_given(command)
+        assignments, words = self.take_assignments([] if command.is_array else words)
+        assignments = given + assignments
         if words and words[0] in ("cd", "pushd"):
             self.change_directory(words)
         elif words and words[0] in (".", "source"):

@@ -3,13 +3,31 @@
 import re
 
 from shell_names import KEYWORDS, PREFIXES, STARTERS
-from shell_words import ASSIGNMENT, SETTERS
+from shell_words import ASSIGNMENT, SETTERS, find_start
 
 SPLIT_OPTION = re.compile(r"^(-\w*?S|--s[a-z-]*=?)")
 DEPTH_MAX = 8
-# builtins, and reserved words, that set the variables that they name
-NAMERS = {"printf", "read", "for", "select", "unset", "getopts", "let"}
-NAME = re.compile(r"^(-\w*)?(PATH|HOME)\b")
+# Builtins that set the variables that they name: letters of options with an argument, and of those whose argument is a
+# name. mapfile and readarray make arrays, which have no effect but that the variable has no value any more.
+NAMERS = {
+    "read": ("adinNptu", "a"), "mapfile": ("dnOsuCc", ""), "readarray": ("dnOsuCc", ""), "printf": ("v", "v"),
+    "wait": ("p", "p"), "getopts": ("", ""), "unset": ("", ""), "hash": ("p", ""),
+}
+LOOPS = {"for", "select"}
+VALUES_MAX = 20  # of a loop; the variable has some other value if there are more
+NAME = re.compile(r"^([A-Za-z_]\w*)(\[|$)")
+DEFAULT = re.compile(r"\$\{(!?)(\w+)(?:\[[^]}]{0,200}\])?:?=([^}]*)")  # what a variable gets that has no value
+# Texts in which a shell assigns to variables as in C: $((...)), $[...], NAME[...], ${NAME:...}
+EXPRESSIONS = re.compile(
+    r"\$\(\((.{0,400}?)\)\)|(?:\$|\w|^)\[([^]]{0,400})\]|"
+    r"\$\{[!#]?\w+(?:\[[^]]{0,200}\])?:(?![-=?+])([^}]{0,400})\}", re.DOTALL
+)
+ARITHMETIC = re.compile(
+    r"(?<![\w$])([A-Za-z_]\w*)\s{0,20}(?:\[[^]]{0,200}\]\s{0,20})?(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|"
+    r"(?:\+\+|--)\s{0,20}([A-Za-z_]\w*)|\$[{\w}]+\s{0,20}(?:[-+*/%&|^]|<<|>>)?=(?!=)"
+)
+COMPARES = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}  # of [[, expressions
+CHANGING = re.compile(r"^[-+]\w*[cilu]")  # options of declare by which a variable gets another value than the text says
 
 
 def find_set(words):
@@ -48,37 +66,127 @@ def find_assignments(words, depth=0):
     return found
 
 
-def find_names(name, rest):
-    """Of the words behind one of NAMERS, with whether each is known, those that may be names of variables."""
-    if name in ("for", "select"):
-        return rest[:1]
-    if name == "getopts":
-        return rest[1:2]
-    if name == "printf":
-        at = next((at for at, (word, _) in enumerate(rest) if word.startswith("-v")), len(rest))
-        return rest[at : at + 2]
-    if name == "read":
-        before = [""] + [word for word, _ in rest]
-        return [word for word, previous in zip(rest, before) if not re.match(r"^-\w*[dinNptu]$", previous)]
-    return rest
+def skip_builtin(words):
+    """Goes behind "command" and "builtin", if what they run is a builtin that this reads. Words are pairs, as below."""
+    names = [word for word, _ in words]
+    at = 0
+    while at < len(words) and (names[at] in ("command", "builtin") or (at and re.match(r"^-[p-]$", names[at]))):
+        at += 1
+    return words[at:] if at < len(words) and names[at] in BUILTINS else words
 
 
-def find_named(words):
-    """
-    PATH and HOME, if a builtin gives them a value that is not known: their names are among its words, or may be, in
-    those that the shell expands. PATH also if it has another file run by some name.
-    """
-    name, rest = (words[0][0] if words else ""), words[1:]
-    options = "".join(word for word, _ in rest if word.startswith("-"))
-    if name in NAMERS:
-        names = find_names(name, rest)
-        found = sorted({match.group(2) for match in [NAME.match(word) for word, _ in names] if match})
-        return found or (["PATH"] if any(word[:1] == "$" and not known for word, known in names) else [])
+def divide_options(rest, letters, naming):
+    """The operands among words, and the arguments of the options in `naming`. letters: options with an argument."""
+    operands, named = [], []
+    at = 0
+    while at < len(rest):
+        word, known = rest[at]
+        at += 1
+        if word == "--" or word[:1] != "-" or word == "-":
+            return rest[at - (word != "--") :], named
+        match = re.match(r"^-\w*?([%s])(.*)$" % letters, word, re.DOTALL) if letters else None
+        if match and not match.group(2):
+            argument, at = rest[at : at + 1], at + 1
+        else:
+            argument = [(match.group(2), known)] if match else []
+        named += argument if match and match.group(1) in naming else []
+    return operands, named
+
+
+def find_named(name, rest):
+    """What one of NAMERS gives to variables: as find_given()."""
+    operands, named = divide_options(rest, *NAMERS[name])
     if name == "hash":
-        return ["PATH"] if "p" in options else []
-    if name in SETTERS:
-        # a name that is put together, or one that stands for another one
-        is_hidden = any(not known and re.match(r"^[^=]*\$", word) for word, known in rest)
-        refers = "n" in options and name not in ("export", "readonly")
-        return ["PATH"] if is_hidden or refers else []
-    return []
+        is_set = any(re.match(r"^-\w*p", word) for word, _ in rest)
+        return [("", None)] if is_set else []  # another file is run by some name
+    if name in ("printf", "wait"):
+        operands = []
+    if name == "getopts":
+        operands = operands[1:2]
+    value = "" if name in ("unset", "mapfile", "readarray") else None
+    found = []
+    for word, known in operands + named:
+        match = NAME.match(word)
+        if match:
+            found.append((match.group(1), value))
+        elif not known and word[:1] == "$":
+            found.append(("", None))
+    return found
+
+
+def find_looped(rest):
+    """What "for NAME in VALUE..." gives to NAME."""
+    name = "".join(word for word, _ in rest[:1] if NAME.fullmatch(word))
+    values = rest[2:] if [word for word, _ in rest[1:2]] == ["in"] else []
+    if not name:
+        return []
+    if not values or len(values) > VALUES_MAX:
+        return [(name, None)]
+    return [(name, word if known else None) for word, known in values]
+
+
+def find_declared(name, rest):
+    """What export and the like give to variables, besides assignments."""
+    options = "".join(word for word, _ in rest if word[:1] in "-+")
+    found = []
+    for word, known in rest:
+        assigned = ASSIGNMENT.match(word)
+        if (not assigned and not known and re.match(r"^[^=]*[${]", word)) or (word[:1] != "-" and "n" in options and (
+            name not in ("export", "readonly")
+        )):
+            found.append(("", None))  # a name that is put together, or one that stands for another one
+        elif name in ("export", "readonly"):
+            continue
+        elif CHANGING.match(options) and (assigned or NAME.match(word)):
+            found.append((re.match(r"\w+", word).group(0), None))
+        elif NAME.match(word) and not assigned and (name == "local" or not re.search(r"[xgpfF]", options)):
+            found.append((NAME.match(word).group(1), ""))  # in a function it is another variable, without a value
+    return found
+
+
+def find_calculated(text):
+    """The names of the variables to which an arithmetic expression assigns."""
+    return [(match.group(1) or match.group(2) or "", None) for match in ARITHMETIC.finditer(text)]
+
+
+def find_evaluated(words):
+    """Those of the words that a builtin takes for arithmetic expressions."""
+    texts = [word for word, _ in words]
+    name = texts[0] if texts else ""
+    if name == "let" or (name == "[[" and COMPARES & set(texts)):
+        return texts[1:]
+    is_integer = name in SETTERS and any(re.match(r"^-\w*i", word) for word in texts)
+    return [ASSIGNMENT.sub("", word) for word in texts[1:]] if is_integer else []
+
+
+def find_given(command):
+    """
+    Pairs of a name and a value that a command gives to variables by other ways than assignments. Of a value None, it is
+    not known; of a name "", the variable is not known.
+    """
+    start = find_start(command.words)
+    words = list(zip(command.marked[start:], command.known[start:]))
+    count = next((at for at, (word, _) in enumerate(words) if not ASSIGNMENT.match(word)), len(words))
+    words = skip_builtin(words[count:])
+    name, rest = (words[0][0] if words else ""), words[1:]
+    found = [(number, None) for number in command.numbered]
+    expressions = command.arithmetic + find_evaluated(words)
+    for text in command.marked + command.targets + command.expanded:
+        for is_hidden, variable, value in DEFAULT.findall(text) if "=" in text else []:
+            found.append(("" if is_hidden else variable, None if "$" in value or "`" in value else value))
+        if "=" in text or "+" in text or "-" in text:
+            expressions += ["".join(parts) for parts in EXPRESSIONS.findall(text)]
+    for text in expressions:
+        found += find_calculated(text)
+    if "do" in command.words[:start] and command.words[start - 2 : start - 1]:
+        found.append((command.words[start - 2], None))  # "for NAME do"
+    if name in LOOPS:
+        found += find_looped(rest)
+    elif name in NAMERS:
+        found += find_named(name, rest)
+    elif name in SETTERS:
+        found += find_declared(name, rest)
+    return list(dict.fromkeys(found))
+
+
+BUILTINS = {"cd", "pushd", ".", "source", "exec", "let"} | SETTERS | set(NAMERS) | LOOPS

@@ -54,6 +54,9 @@ class Command:
         self.document = None  # the text that it reads, of a here-document without expansions
         self.targets = []
         self.inner = []
+        self.arithmetic = []  # the text of a "((...))" that begins here
+        self.numbered = []  # variables that get the number of a descriptor
+        self.expanded = []  # texts of here-documents that the shell expands
         self.is_at_start = True  # there are only reserved words before
         self.is_before_program = True  # and assignments
         self.follows_parenthesis = False  # it is behind a ")", with nothing between
@@ -156,7 +159,7 @@ class Splitter:
         self.takes_end_of = None
         command = self.command
         command.pipes_into_others = operator == "(" and command.is_piped_from_previous and not command.words
-        if command.words or command.targets or command.inner or command.pipes_into_others:
+        if command.words or command.targets or command.inner or command.arithmetic or command.pipes_into_others:
             self.commands.append(command)
         self.command = Command(self.current_line(), is_pipe)
         self.command.follows_parenthesis = operator == ")"
@@ -340,6 +343,7 @@ class Splitter:
             command.document = re.sub(r"(?m)^\t+", "", text) if strips else text
         if not is_quoted:
             last.inner += find_substitutions(text)
+            last.expanded.append(text)
         names = {word.rsplit("/", 1)[-1] for word in last.words[:1] + command.words[:1]}
         if is_of_inner or names & {"sh", "bash", "dash", "zsh", "ksh"}:
             last.inner.append(text)
@@ -356,6 +360,8 @@ class Splitter:
         is_going_on = operator == "\n" and command.is_piped_from_previous and not (command.words or command.targets)
         self.end_command(operator in ("|", "|&") or is_going_on, operator)
         self.command.is_array = bool(is_array or was_array)
+        if operator == "(" and self.at < self.arithmetic_end and self.text[self.at] == "(":
+            self.command.arithmetic.append(self.text[self.at + 1 : self.arithmetic_end])
         if operator == "\n":
             self.skip_heredocs()
 
@@ -447,6 +453,7 @@ class Splitter:
             descriptor, operator = redirection.groups()
             if self.parts and re.fullmatch(r"\{[A-Za-z_]\w*\}", "".join(self.shapes)):
                 descriptor = "".join(self.parts)  # a variable that gets its number
+                self.command.numbered.append(descriptor[1:-1])
                 self.parts, self.shapes = None, []
             self.end_word()
             self.at = redirection.end()

@@ -110,7 +110,8 @@ cg run --profile extended -r "$T/w" -p "$T/policy.json" --workdir "$T/w" -- bash
 # What the parser tells of such changes: bash runs "evil" from standard input, or a program of bin/ along PATH, and that
 # a shell's standard input, or PATH, is not the one of before is told.
 mkdir -p shells/bin
-for file in evil bin/tool bin/ls; do
+mkdir -p shells/1 shells/3
+for file in evil bin/tool bin/ls 1/tool 3/tool; do
 	printf '#!/bin/sh\n: >"%s/w/shells/ran"\n' "$T" >shells/$file
 	chmod +x shells/$file
 done
@@ -135,7 +136,8 @@ for line in open(sys.argv[1] + "/tests/cases/inspect-shells.txt"):
         shells = [command for command in told if {"sh", "bash"} & set(command.get("words", []))]
         tells = bool(shells) and all(shell["input"] for shell in shells)
     else:
-        tells = any("PATH=$" in command.get("words", []) or "bin" in command.get("paths", []) for command in told)
+        words = {word for command in told for word in command.get("words", [])}
+        tells = "PATH=$" in words or any({"bin", "."} & {*command.get("paths", [])} for command in told)
     if not runs or not tells:
         print(line.strip(), "runs" if runs else "runs not", "told" if tells else "not told")
         failed = 1

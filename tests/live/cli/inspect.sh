@@ -127,6 +127,23 @@ printf '%s\n' 'PAGER=cat EDITOR=true git log' 'export PATH=/usr/local/bin:$PATH 
 	'while IFS= read -r line; do :; done' 'HOME=/tmp LD_BIND_NOW=1 PYTHONUNBUFFERED=1 ls' >usual.sh
 ends 0 --fail-on warning usual.sh
 grep -qx 'usual.sh:1: variable: is a command: PAGER=cat' out || fail "usual.sh: $(cat out)"
+# ways to set a variable that are no assignments
+# shellcheck disable=SC2016
+printf '%s\n' 'read LD_PRELOAD <f' 'for PAGER in less ./evil; do :; done' ': "${GIT_SSH:=./x}"' ': $((PATH=1))' \
+	'unset PATH' 'printf -v BASH_ENV ./x' 'unset PYTHONPATH; for CC in gcc cc; do :; done' >given.sh
+cg inspect given.sh >out
+diff - out <<'END' || fail "given.sh"
+given.sh:1: native: LD_PRELOAD
+given.sh:1: code-variable: loads code: LD_PRELOAD=$(read LD_PRELOAD)
+given.sh:2: variable: is a command: PAGER=less
+given.sh:2: code-variable: is a command: PAGER=./evil
+given.sh:3: code-variable: is a command: GIT_SSH=./x
+given.sh:4: code-variable: loads code: PATH=$(: $((PATH=1)))
+given.sh:5: code-variable: loads code: PATH=
+given.sh:6: code-variable: runs a script: BASH_ENV=$(printf -v BASH_ENV ./x)
+given.sh:7: variable: is a command: CC=cc
+given.sh:7: variable: is a command: CC=gcc
+END
 if command -v node >/dev/null; then
 	echo 'spawn("git", [], { env: { ...process.env, GIT_PAGER: "./x" } }); process.env.NODE_OPTIONS = "-r x";' >v.js
 	finds v.js 1 code-variable 'is a command: GIT_PAGER=./x'
