@@ -375,13 +375,27 @@ tests_unit_confine_test_namespaces_LDADD = libcallgate_keeper.a libcallgate_supe
 	$(LIBSECCOMP_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(UNIT_LIBS)
 
 # HTTP/1: the parser alone, and in a whole egress process.
-UNIT_TESTS += tests/unit/egress/test_http1 tests/unit/egress/test_http1_connection
+UNIT_TESTS += tests/unit/egress/test_http1
 tests_unit_egress_test_http1_LDADD = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS)
-tests_unit_egress_test_http1_connection_SOURCES = tests/unit/egress/test_http1_connection.c $(EGRESS_RIG)
+HTTP1_RIG = tests/unit/egress/http1-rig.c tests/unit/egress/http1-rig.h $(EGRESS_WIRE)
+UNIT_TESTS += tests/unit/egress/test_http1_connection
+tests_unit_egress_test_http1_connection_SOURCES = tests/unit/egress/test_http1_connection.c $(HTTP1_RIG)
 tests_unit_egress_test_http1_connection_LDADD = $(EGRESS_LIBS)
+UNIT_TESTS += tests/unit/egress/test_http1_hostile
+tests_unit_egress_test_http1_hostile_SOURCES = tests/unit/egress/test_http1_hostile.c $(HTTP1_RIG)
+tests_unit_egress_test_http1_hostile_LDADD = $(EGRESS_LIBS)
+UNIT_TESTS += tests/unit/egress/test_http1_questions
+tests_unit_egress_test_http1_questions_SOURCES = tests/unit/egress/test_http1_questions.c $(HTTP1_RIG)
+tests_unit_egress_test_http1_questions_LDADD = $(EGRESS_LIBS)
+UNIT_TESTS += tests/unit/egress/test_http1_refusals
+tests_unit_egress_test_http1_refusals_SOURCES = tests/unit/egress/test_http1_refusals.c $(HTTP1_RIG)
+tests_unit_egress_test_http1_refusals_LDADD = $(EGRESS_LIBS)
+UNIT_TESTS += tests/unit/egress/test_http1_servers
+tests_unit_egress_test_http1_servers_SOURCES = tests/unit/egress/test_http1_servers.c $(HTTP1_RIG)
+tests_unit_egress_test_http1_servers_LDADD = $(EGRESS_LIBS)
 UNIT_TESTS += tests/unit/egress/test_proxy
-tests_unit_egress_test_proxy_SOURCES = tests/unit/egress/test_proxy.c $(EGRESS_RIG)
+tests_unit_egress_test_proxy_SOURCES = tests/unit/egress/test_proxy.c $(EGRESS_WIRE)
 tests_unit_egress_test_proxy_LDADD = $(EGRESS_LIBS)
 
 # The supervisor's end of the line to egress, between a real notified program and an egress the test plays.

@@ -13,7 +13,7 @@
 
 #define MEGABYTE (1024 * 1024)
 
-char wire_heard[8192];
+char wire_heard[65536];
 
 struct egress_rig *wire_begin(uint16_t port, const char *proto, const char *more, const struct erig_options *options)
 {
@@ -32,12 +32,18 @@ void wire_say(int fd, const char *text)
 	ck_assert_int_eq(io_write_all(fd, text, strlen(text)), 0);
 }
 
-static ssize_t read_some(int fd, void *data, size_t cap)
+bool wire_is_readable(int fd, int ms)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	return poll(&ready, 1, ms) == 1;
+}
+
+static ssize_t read_some(int fd, void *data, size_t cap)
+{
 	ssize_t got;
 
-	ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nothing comes");
+	ck_assert_msg(wire_is_readable(fd, ERIG_WAIT_MS), "nothing comes");
 	got = read(fd, data, cap);
 	return got < 0 ? -errno : got;
 }
@@ -53,17 +59,23 @@ int wire_hear(int fd)
 	return got < 0 ? (int)got : (int)len;
 }
 
+void wire_hear_bytes(int fd, const void *bytes, size_t want)
+{
+	for (size_t len = 0; len < want;) {
+		ssize_t got;
+
+		ck_assert_msg(wire_is_readable(fd, ERIG_WAIT_MS), "nothing comes after '%.*s'", (int)len, wire_heard);
+		got = read(fd, wire_heard + len, want - len);
+		ck_assert_msg(got > 0, "ends after '%.*s'", (int)len, wire_heard);
+		len += (size_t)got;
+		ck_assert_msg(memcmp(wire_heard, bytes, len) == 0, "'%.*s' instead of '%.*s'", (int)len, wire_heard,
+			      (int)want, (const char *)bytes);
+	}
+}
+
 void wire_hear_exactly(int fd, const char *text)
 {
-	size_t len = 0;
-
-	while (len < strlen(text)) {
-		ssize_t got = read_some(fd, wire_heard + len, strlen(text) - len);
-
-		ck_assert_int_gt(got, 0);
-		len += (size_t)got;
-	}
-	ck_assert_mem_eq(wire_heard, text, len);
+	wire_hear_bytes(fd, text, strlen(text));
 }
 
 void wire_reset(int fd)

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,12 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "tests/unit/egress/egress-rig.h"
+#include "tests/unit/egress/egress-wire.h"
 #include "tests/unit/unit.h"
 
 static struct egress_rig *rig;
 static int server = -1, other = -1, program = -1;
 static uint16_t port, other_port, closed_port;
-static char heard[65536];
 
 /* a.test speaks HTTP, b.test another's HTTP, c.test any TCP (at the first one's port), d.test TLS. */
 static void begin(uint16_t proxy_port)
@@ -78,51 +76,19 @@ static const char *fill_in(const char *text)
 
 static void say(int fd, const char *text)
 {
-	const char *filled = fill_in(text);
-
-	ck_assert_int_eq(io_write_all(fd, filled, strlen(filled)), 0);
-}
-
-static bool readable(int fd, int ms)
-{
-	struct pollfd ready = {.fd = fd, .events = POLLIN};
-
-	return poll(&ready, 1, ms) == 1;
-}
-
-static void hear_bytes(int fd, const void *bytes, size_t want)
-{
-	for (size_t len = 0; len < want;) {
-		ssize_t got;
-
-		ck_assert_msg(readable(fd, ERIG_WAIT_MS), "nothing comes after '%.*s'", (int)len, heard);
-		got = read(fd, heard + len, want - len);
-		ck_assert_msg(got > 0, "ends after '%.*s'", (int)len, heard);
-		len += (size_t)got;
-		ck_assert_msg(memcmp(heard, bytes, len) == 0, "'%.*s' instead of '%s'", (int)len, heard,
-			      (const char *)bytes);
-	}
+	wire_say(fd, fill_in(text));
 }
 
 static void hear(int fd, const char *text)
 {
-	const char *filled = fill_in(text);
-
-	hear_bytes(fd, filled, strlen(filled));
+	wire_hear_exactly(fd, fill_in(text));
 }
 
 static int hear_all(int fd)
 {
-	size_t len = 0;
-	ssize_t got = 0;
+	const int r = wire_hear(fd);
 
-	do {
-		ck_assert_msg(readable(fd, ERIG_WAIT_MS), "no end after '%.*s'", (int)len, heard);
-		got = read(fd, heard + len, sizeof(heard) - 1 - len);
-		len += got > 0 ? (size_t)got : 0;
-	} while (got > 0);
-	heard[len] = '\0';
-	return got < 0 ? -errno : 0;
+	return r < 0 ? r : 0;
 }
 
 static struct control_record record(enum control_event event, size_t index)
@@ -171,7 +137,7 @@ START_TEST(requests_in_a_tunnel_are_judged)
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	say(program, "GET /no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_ptr_nonnull(strstr(heard, "path_not_granted"));
+	ck_assert_ptr_nonnull(strstr(wire_heard, "path_not_granted"));
 	(void)close(upstream);
 	end();
 }
@@ -189,7 +155,7 @@ START_TEST(a_tunnel_for_tls_is_for_that_name_only)
 	(void)hear_all(program);
 	ck_assert_str_eq(record(CONTROL_EVENT_CLOSE, 0).reason, "not_tls");
 	(void)hear_all(upstream);
-	ck_assert_str_eq(heard, "");
+	ck_assert_str_eq(wire_heard, "");
 	end();
 }
 END_TEST
@@ -307,8 +273,8 @@ START_TEST(what_is_not_granted_is_refused)
 	(void)snprintf(line, sizeof(line), "HTTP/1.1 %u ", one->status);
 	(void)snprintf(reason, sizeof(reason), "\"reason\": \"%s\"}", one->reason);
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_msg(strncmp(heard, line, strlen(line)) == 0, "'%s' to %s", heard, one->text);
-	ck_assert_msg(strstr(heard, reason), "'%s' to %s", heard, one->text);
+	ck_assert_msg(strncmp(wire_heard, line, strlen(line)) == 0, "'%s' to %s", wire_heard, one->text);
+	ck_assert_msg(strstr(wire_heard, reason), "'%s' to %s", wire_heard, one->text);
 	told = record(one->opens ? CONTROL_EVENT_OPEN : CONTROL_EVENT_REQUEST, 0);
 	ck_assert_int_eq(told.allow, 0);
 	ck_assert_str_eq(told.reason, one->reason);
@@ -323,8 +289,8 @@ START_TEST(a_refused_tunnel_leaves_the_connection)
 	begin(CONTROL_PORT_HTTP_PROXY);
 	say(program, "CONNECT e.test:443 HTTP/1.1\r\n\r\n");
 	do
-		ck_assert_int_gt(read(program, heard, sizeof(heard)), 0);
-	while (!strstr(heard, "}\n"));
+		ck_assert_int_gt(read(program, wire_heard, sizeof(wire_heard)), 0);
+	while (!strstr(wire_heard, "}\n"));
 	say(program, "CONNECT c.test:~ HTTP/1.1\r\n\r\n");
 	hear(program, "HTTP/1.1 200 Connection established\r\n\r\n");
 	upstream = erig_accept(server);
@@ -368,10 +334,10 @@ START_TEST(socks_connects_to_names)
 	begin(CONTROL_PORT_SOCKS);
 	len = socks_name(request, "C.Test", port);
 	send_bytes("\x05\x02\x00\x02", 4, _i);
-	hear_bytes(program, "\x05\x00", 2);
+	wire_hear_bytes(program, "\x05\x00", 2);
 	memcpy(request + len, "first", 5); /* does not wait for the answer */
 	send_bytes(request, len + 5, _i);
-	hear_bytes(program, granted, sizeof(granted));
+	wire_hear_bytes(program, granted, sizeof(granted));
 	upstream = erig_accept(server);
 	hear(upstream, "first");
 	say(upstream, "second");
@@ -389,13 +355,13 @@ START_TEST(socks_in_one_go)
 
 	begin(CONTROL_PORT_SOCKS);
 	send_bytes(all, 3 + socks_name(all + 3, "a.test", port), false);
-	hear_bytes(program, "\x05\x00", 2);
-	hear_bytes(program, granted, sizeof(granted));
+	wire_hear_bytes(program, "\x05\x00", 2);
+	wire_hear_bytes(program, granted, sizeof(granted));
 	upstream = erig_accept(server);
 	/* its rule speaks of requests */
 	say(program, "GET /no HTTP/1.1\r\nHost: a.test:~\r\nConnection: close\r\n\r\n");
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_ptr_nonnull(strstr(heard, "path_not_granted"));
+	ck_assert_ptr_nonnull(strstr(wire_heard, "path_not_granted"));
 	(void)close(upstream);
 	end();
 }
@@ -414,11 +380,11 @@ START_TEST(a_synthetic_address_is_its_name)
 		request[11] = (uint8_t)(port >> 8);
 		request[12] = (uint8_t)port;
 		send_bytes("\x05\x01\x00", 3, false);
-		hear_bytes(program, "\x05\x00", 2);
+		wire_hear_bytes(program, "\x05\x00", 2);
 		send_bytes(request + 3, 10, false);
-		ck_assert_int_eq(read(program, heard, 10), 10);
+		ck_assert_int_eq(read(program, wire_heard, 10), 10);
 		if (strcmp(record(CONTROL_EVENT_OPEN, 0).host, "c.test") == 0) {
-			ck_assert_int_eq(heard[1], 0);
+			ck_assert_int_eq(wire_heard[1], 0);
 			upstream = erig_accept(server);
 		}
 		end();
@@ -447,10 +413,10 @@ START_TEST(socks_says_why_not)
 
 	begin(CONTROL_PORT_SOCKS);
 	send_bytes("\x05\x01\x00", 3, false);
-	hear_bytes(program, "\x05\x00", 2);
+	wire_hear_bytes(program, "\x05\x00", 2);
 	send_bytes(request, socks_name(request, one->name, one->port ? one->port : closed_port), false);
 	ck_assert_int_eq(hear_all(program), 0);
-	ck_assert_int_eq(heard[1], one->code);
+	ck_assert_int_eq(wire_heard[1], one->code);
 	ck_assert_str_eq(record(CONTROL_EVENT_CLOSE, 0).reason, one->reason);
 	end();
 }
@@ -474,7 +440,7 @@ START_TEST(other_socks_is_ended)
 	send_bytes(each[_i].bytes, each[_i].len, false);
 	(void)hear_all(program);
 	if (each[_i].code > 0)
-		ck_assert_int_eq(heard[3], each[_i].code);
+		ck_assert_int_eq(wire_heard[3], each[_i].code);
 	ck_assert_str_eq(record(CONTROL_EVENT_CLOSE, 0).reason, "bad_request");
 	ck_assert_uint_eq(erig_records(rig, erig_last(rig), CONTROL_EVENT_OPEN), 0);
 	end();
