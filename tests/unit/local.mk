@@ -418,6 +418,15 @@ tests_unit_policy_test_net_text_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/policy/test_net
 tests_unit_policy_test_net_SOURCES = tests/unit/policy/test_net.c $(POLICY_RIG)
 tests_unit_policy_test_net_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/policy/test_net_mistakes
+tests_unit_policy_test_net_mistakes_SOURCES = tests/unit/policy/test_net_mistakes.c $(POLICY_RIG)
+tests_unit_policy_test_net_mistakes_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/policy/test_net_pack
+tests_unit_policy_test_net_pack_SOURCES = tests/unit/policy/test_net_pack.c $(POLICY_RIG)
+tests_unit_policy_test_net_pack_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/policy/test_net_values
+tests_unit_policy_test_net_values_SOURCES = tests/unit/policy/test_net_values.c $(POLICY_RIG)
+tests_unit_policy_test_net_values_LDADD = $(POLICY_TEST_LIBS)
 
 # Names, from the question to the connected socket. No name server is asked.
 UNIT_TESTS += tests/unit/egress/test_dial tests/unit/egress/test_dns tests/unit/egress/test_dns_server \

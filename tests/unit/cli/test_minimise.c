@@ -123,25 +123,13 @@ static enum diff_access judge(const struct policy *policy)
 
 /* ---- the property ---- */
 
-static struct policy *load(const json_t *json)
-{
-	_cleanup_free_ char *text = json_dumps(json, 0);
-	struct rig rig = {0};
-	struct policy *policy = NULL;
-
-	if (rig_load(&rig, text, NULL, &policy) < 0)
-		policy = NULL;
-	rig_done(&rig);
-	return policy;
-}
-
 static struct policy *make_policy(uint64_t *state, json_t **ret_json)
 {
 	for (;;) {
 		struct policy *policy;
 
 		*ret_json = generate_policy(state);
-		policy = load(*ret_json);
+		policy = rig_load_json(*ret_json);
 		if (policy)
 			return policy;
 		json_decref(*ret_json);
@@ -218,7 +206,7 @@ START_TEST(test_minimise)
 	asked = state;
 	collect(asked, before, &runs.used_accesses);
 	ck_assert_int_eq(minimise_drop_and_narrow_repeatedly(&all), 0);
-	after = load(all.policy_root);
+	after = rig_load_json(all.policy_root);
 	ck_assert_ptr_nonnull(after);
 	check_kept(asked, before, after);
 	check_no_more(&state, before, after);

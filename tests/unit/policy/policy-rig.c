@@ -1,12 +1,15 @@
 #include "tests/unit/policy/policy-rig.h"
 
+#include <check.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/path.h"
+#include "policy/parse/format.h"
 
 static int rig_read(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
@@ -153,4 +156,67 @@ int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, st
 void rig_done(struct rig *rig)
 {
 	policy_errors_release(&rig->errors);
+}
+
+const char *rig_quote(const char *text)
+{
+	static char out[4][RIG_QUOTED_MAX];
+	static unsigned next;
+	char *copy = out[next++ % 4];
+
+	ck_assert_uint_lt(strlen(text), RIG_QUOTED_MAX);
+	for (size_t i = 0; i == 0 || text[i - 1]; i++)
+		copy[i] = text[i] == '\'' ? '"' : text[i];
+	return copy;
+}
+
+struct policy *rig_load_text(const char *text, const struct policy_cli *cli)
+{
+	struct rig rig = {0};
+	struct policy *policy = NULL;
+	int ret = rig_load(&rig, rig_quote(text), cli, &policy);
+
+	ck_assert_msg(ret == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "no memory");
+	rig_done(&rig);
+	return policy;
+}
+
+struct policy *rig_reload(struct policy *policy)
+{
+	char *shown = policy_make_json(policy), *again;
+	struct policy *second;
+	struct rig rig = {0};
+
+	ck_assert_ptr_nonnull(shown);
+	ck_assert_msg(rig_load(&rig, shown, NULL, &second) == 0, "%s\n%s",
+		      rig.errors.count ? rig.errors.item[0].text : "", shown);
+	again = policy_make_json(second);
+	ck_assert_str_eq(again, shown);
+	free(again);
+	free(shown);
+	policy_free(policy);
+	rig_done(&rig);
+	return second;
+}
+
+struct policy *rig_load_json(const json_t *json)
+{
+	_cleanup_free_ char *text = json_dumps(json, 0);
+	struct rig rig = {0};
+	struct policy *policy = NULL;
+
+	if (rig_load(&rig, text, NULL, &policy) < 0)
+		policy = NULL;
+	rig_done(&rig);
+	return policy;
+}
+
+char *rig_format_text(const char *text)
+{
+	struct policy_errors errors = {0};
+	char *formatted = NULL;
+
+	ck_assert_msg(policy_format_text("p.json", text, &errors, &formatted) == 0, "%s",
+		      errors.count ? errors.item[0].text : "");
+	return formatted;
 }

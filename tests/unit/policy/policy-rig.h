@@ -2,6 +2,7 @@
 #ifndef CALLGATE_TESTS_POLICY_RIG_H
 #define CALLGATE_TESTS_POLICY_RIG_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "policy/policy.h"
@@ -33,6 +34,17 @@ int rig_load_names(struct rig *rig, const char *const *names, const struct polic
 /* Makes text of a shorter one: ' is written for ", and #N# for N times "a". Owned by the caller. */
 #define RIG_TEXT_MAX 200000
 char *rig_make_text(const char *text);
+/* Likewise, without #N#, for a text below RIG_QUOTED_MAX bytes; it lasts for three further calls. */
+#define RIG_QUOTED_MAX 65536
+const char *rig_quote(const char *text);
+/* Loads rig_quote() of a text, which must be a good policy. */
+struct policy *rig_load_text(const char *text, const struct policy_cli *cli);
+/* Loads what policy_make_json() prints for a policy, which it frees: every case is checked with both. */
+struct policy *rig_reload(struct policy *policy);
+/* Loads a policy that need not be good. NULL: it is not. */
+struct policy *rig_load_json(const json_t *json);
+/* policy_format_text() of a good policy. Owned by the caller. */
+char *rig_format_text(const char *text);
 /* policy_find_user of them. */
 struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user);
 void rig_done(struct rig *rig);

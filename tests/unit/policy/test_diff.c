@@ -21,16 +21,6 @@ static struct policy *load_text(const char *text)
 	return policy;
 }
 
-static char *format_text(const char *text)
-{
-	struct policy_errors errors = {0};
-	char *formatted = NULL;
-
-	ck_assert_msg(policy_format_text("p.json", text, &errors, &formatted) == 0, "%s",
-		      errors.count ? errors.item[0].text : "");
-	return formatted;
-}
-
 /* Order, layout, and what is dropped; comments stay. */
 START_TEST(test_layout)
 {
@@ -49,16 +39,16 @@ START_TEST(test_layout)
 		"  \"network\": {\n"
 		"    \"allow\": [{\"host\": \"b.test\", \"reason\": \"r\"}, {\"host\": \"a.test\"}],\n"
 		"    \"listen\": [80, 9000, \"9-10\"]\n  }\n}\n";
-	char *once = format_text(text), *wide, *twice;
+	char *once = rig_format_text(text), *wide, *twice;
 
 	ck_assert_str_eq(once, formatted);
 	free(once);
-	once = format_text("{\"filesystem\": {\"read\": [\"/a-rather-long-name-of-a-directory/one\","
-			   "\"/a-rather-long-name-of-a-directory/two\","
-			   "\"/a-rather-long-name-of-a-directory/three\"]}}");
+	once = rig_format_text("{\"filesystem\": {\"read\": [\"/a-rather-long-name-of-a-directory/one\","
+			       "\"/a-rather-long-name-of-a-directory/two\","
+			       "\"/a-rather-long-name-of-a-directory/three\"]}}");
 	ck_assert_ptr_nonnull(strstr(once, "\n      \"/a-rather-long-name-of-a-directory/three\",\n      \"/a"));
 	wide = strdup(once);
-	twice = format_text(wide);
+	twice = rig_format_text(wide);
 	ck_assert_str_eq(once, twice);
 	free(once);
 	free(twice);

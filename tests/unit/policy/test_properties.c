@@ -81,24 +81,12 @@ static struct diff_answer judge(const struct policy *policy, const char *option,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
-static struct policy *load_json(const json_t *json)
-{
-	_cleanup_free_ char *text = json_dumps(json, 0);
-	struct rig rig = {0};
-	struct policy *policy = NULL;
-
-	if (rig_load(&rig, text, NULL, &policy) < 0)
-		policy = NULL;
-	rig_done(&rig);
-	return policy;
-}
-
 /* The next policy of a seed that can be loaded. */
 static struct policy *make_policy(uint64_t *state, json_t **ret_json)
 {
 	for (unsigned tries = 0; tries < 200; tries++) {
 		json_t *json = generate_policy(state);
-		struct policy *policy = load_json(json);
+		struct policy *policy = rig_load_json(json);
 
 		if (policy) {
 			*ret_json = json;
@@ -216,7 +204,7 @@ START_TEST(test_show_round_trip)
 	char *shown = policy_make_json(policy), *shown_again;
 
 	shown_json = json_loads(shown, 0, NULL);
-	again = load_json(shown_json);
+	again = rig_load_json(shown_json);
 	ck_assert_msg(again != NULL, "%s", shown);
 	shown_again = policy_make_json(again);
 	ck_assert_str_eq(shown, shown_again);
@@ -294,23 +282,14 @@ START_TEST(test_matches)
 }
 END_TEST
 
-static char *format_text(const char *text)
-{
-	struct policy_errors errors = {0};
-	char *formatted = NULL;
-
-	ck_assert_msg(policy_format_text("p.json", text, &errors, &formatted) == 0, "%s",
-		      errors.count ? errors.item[0].text : "");
-	return formatted;
-}
-
 /* Formatting keeps the meaning, and formatting again changes nothing; nor does the order of sorted lists. */
 START_TEST(test_format)
 {
 	uint64_t state = generate_seed(0x8ebc6af09c88c6e3, _i);
 	json_t *json, *shuffled;
 	struct policy *policy = make_policy(&state, &json), *again;
-	char *text = json_dumps(json, 0), *once = format_text(text), *twice = format_text(once), *other, *shuffled_text;
+	char *text = json_dumps(json, 0), *once = rig_format_text(text), *twice = rig_format_text(once), *other,
+	     *shuffled_text;
 
 	ck_assert_str_eq(once, twice);
 	again = load_text(once);
@@ -322,8 +301,8 @@ START_TEST(test_format)
 	free(once);
 	text = json_dumps(json, 0);
 	shuffled_text = json_dumps(shuffled, 0);
-	once = format_text(text);
-	other = format_text(shuffled_text);
+	once = rig_format_text(text);
+	other = rig_format_text(shuffled_text);
 	ck_assert_str_eq(once, other);
 	free(text);
 	free(once);
@@ -404,7 +383,7 @@ START_TEST(test_permutations)
 	check_denies(policy, json, &state);
 	for (unsigned order = 0; order < 4; order++) {
 		json_t *other_json = generate_shuffled(&state, json);
-		struct policy *other = load_json(other_json);
+		struct policy *other = rig_load_json(other_json);
 
 		ck_assert_ptr_nonnull(other);
 		check_denies(other, json, &state);
