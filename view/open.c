@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "view/copy/fill.h"
 #include "view/private.h"
@@ -99,6 +100,20 @@ bool view_place_is_refused_as_not_public(const struct place *place)
 	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
 }
 
+/*
+ * Opens the object of a place below fd, which is that of its mount. That of a mount itself is "." there, for which the
+ * program's own user may lack the permission to search it; by its own path, no call needs that.
+ */
+static int open_below_mount(int fd, const struct place *place, int flags, mode_t mode)
+{
+	const int r = openat2_retry(fd, place->path_below_mount_fd, flags, mode, IO_RESOLVE_BELOW);
+
+	if (r != -EACCES || place->virt_len != place->mount->virt_len || place->mount->flags & MOUNT_OF_SINGLE_FILE)
+		return r;
+	return openat2_retry(AT_FDCWD, io_proc_fd_path(fd).path,
+			     (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_DIRECTORY, 0, 0);
+}
+
 int view_open_place(const struct place *place, int flags, mode_t mode)
 {
 	const struct view *view = place->mount->view;
@@ -130,14 +145,14 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	}
 	if (view_place_is_public_only(place))
 		return open_object_if_public(place, flags & ~O_CREAT); /* nothing may be created there */
-	return openat2_retry(place->mount->fd, place->path_below_mount_fd, flags, mode, IO_RESOLVE_BELOW);
+	return open_below_mount(place->mount->fd, place, flags, mode);
 }
 
 int view_open_uncovered(const struct place *place, int flags)
 {
 	if (place->is_magic_link || place->mount->uncovered_fd < 0)
 		return view_open_place(place, flags, 0);
-	return openat2_retry(place->mount->uncovered_fd, place->path_below_mount_fd, flags, 0, IO_RESOLVE_BELOW);
+	return open_below_mount(place->mount->uncovered_fd, place, flags, 0);
 }
 
 int view_open_parent(const struct place *place, const char **ret_name)

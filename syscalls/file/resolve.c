@@ -46,6 +46,14 @@ const char *resolve_skip_dot_components(const char *text)
 	return text;
 }
 
+/* Whether a relative path leads above the directory that it starts from: the kernel looks up ".." in that. */
+static bool resolve_begins_above(const char *text)
+{
+	const char *rest = resolve_skip_dot_components(text);
+
+	return rest[0] == '.' && rest[1] == '.' && (rest[2] == '/' || rest[2] == '\0');
+}
+
 /*
  * A relative path from a removed directory. Only ".." leads anywhere: to the directory's former parent. The path is
  * shortened accordingly. resolve_object_of_removed_directory() handles the directory itself (".").
@@ -56,7 +64,7 @@ static int resolve_start_at_former_parent(const struct call *call, struct call_p
 	const char *rest = resolve_skip_dot_components(path->text);
 	int r;
 
-	if (rest[0] != '.' || rest[1] != '.' || (rest[2] != '/' && rest[2] != '\0'))
+	if (!resolve_begins_above(rest))
 		return -ENOENT;
 	r = view_get_deleted_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, ret_held);
 	if (r < 0)
@@ -69,6 +77,15 @@ static int resolve_start_at_former_parent(const struct call *call, struct call_p
 		path->text[path->len] = '\0';
 	}
 	return r;
+}
+
+/* Whether the directory that a path starts from can be searched. 0 or -errno. */
+static int resolve_search_start_dir(const struct call *call, int dirfd)
+{
+	char link[64];
+
+	file_write_fd_link(call, dirfd, link);
+	return faccessat(call->sandbox->view->proc_fd, link, X_OK, AT_EACCESS) < 0 && errno == EACCES ? -EACCES : 0;
 }
 
 int resolve_find_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
@@ -86,6 +103,8 @@ int resolve_find_start_dir(struct call *call, struct call_path *path, char base[
 	r = view_get_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
 	if (r == -ENOENT)
 		r = resolve_start_at_former_parent(call, path, base, &held);
+	else if (r >= 0 && resolve_begins_above(path->text))
+		r = resolve_search_start_dir(call, path->dirfd);
 	if (!held && !call_thread_still_waits(call))
 		/* The tid may have been reused, so /proc/TID may be of another task. */
 		return call_end_without_response(call);
@@ -215,25 +234,47 @@ static int resolve_open_place(const struct call *call, const struct place *place
 }
 
 /*
+ * Whether the last component is ".": the kernel looks it up in the directory itself, which has to be searchable. The
+ * view's path of the directory has no such component.
+ */
+static bool resolve_ends_with_dot(const char *text)
+{
+	const char *slash = strrchr(text, '/'), *last = slash ? slash + 1 : text;
+
+	return last[0] == '.' && last[1] == '\0';
+}
+
+/* Asks a question about an open object; that may have to be a directory that can be searched. Its result, or -errno. */
+static int resolve_query_object(const struct file_query *question, int fd, bool is_searched)
+{
+	if (is_searched && faccessat(fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
+		return -errno;
+	return question ? question->ask(question->ctx, fd, "", AT_EMPTY_PATH) : 0;
+}
+
+/*
  * Opens a place that was judged, if question is NULL; else asks the question about it, such as an fstatat(2). Returns a
  * descriptor, 0 if the question was asked, or -errno. The question is asked by name where the view permits it and
- * O_DIRECTORY is not set, else of a descriptor that is opened with open_flags.
+ * O_DIRECTORY is not set, else of a descriptor that is opened with open_flags. is_searched: of resolve_ends_with_dot().
  */
-static int resolve_open_or_query(const struct call *call, const struct place *place, int open_flags,
+static int resolve_open_or_query(const struct call *call, const struct place *place, int open_flags, bool is_searched,
 				 const struct file_query *question)
 {
 	_cleanup_close_ int fd = -1;
 	const char *path;
-	int dirfd;
+	int dirfd, r;
 
 	if (!place->is_magic_link && view_skeleton_place_is_absent(place))
 		return -ENOENT;
-	if (!question)
+	if (!question && !is_searched)
 		return resolve_open_place(call, place, open_flags);
 	if (!(open_flags & O_DIRECTORY) && view_get_nosymfollow_path(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
 	fd = resolve_open_place(call, place, open_flags);
-	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
+	if (fd < 0)
+		return fd;
+	r = resolve_query_object(question, fd, is_searched);
+	return r < 0 || question ? r : steal_fd(&fd);
 }
 
 int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
@@ -279,7 +320,8 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
 		if (resolve_walk_and_judge(call, i, base, follow, want) < 0)
 			return resolve_fail_if_host_lacks_path(call, i, base);
-		fd = resolve_open_or_query(call, place, open_flags, question);
+		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(call->path[i].text),
+					   question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
 	}
@@ -353,7 +395,8 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	open_flags = follow & VIEW_FOLLOW_LAST_LINK ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge_place(call, place, want)) {
-		fd = resolve_open_or_query(call, place, open_flags, question);
+		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(call->path[i].text),
+					   question);
 		if (fd >= 0)
 			return fd;
 		if (!resolve_error_requires_walk(fd) &&

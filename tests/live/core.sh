@@ -111,6 +111,7 @@ supervisor/approve.sh
 supervisor/approve-network.sh
 supervisor/ask-file.sh
 syscalls/async.sh
+syscalls/closed-directory.sh
 syscalls/diff-*.sh
 syscalls/errnos.sh
 syscalls/exec-*.sh

@@ -68,6 +68,7 @@ LIVE_TESTS = \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
 	tests/live/syscalls/async.sh \
+	tests/live/syscalls/closed-directory.sh \
 	tests/live/syscalls/newer-calls.sh \
 	tests/live/syscalls/diff-deviate.sh \
 	tests/live/syscalls/diff-dirfd.sh \
@@ -292,6 +293,7 @@ EXTRA_DIST += tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
+EXTRA_DIST += tests/live/syscalls/closed-directory.py
 EXTRA_DIST += tests/cases/approval-attempts.py tests/cases/approval-calls.py
 EXTRA_DIST += tests/cases/mcp_client.py
 EXTRA_DIST += tests/cases/mcp-approval.py tests/cases/mcp-sdk-approval.py tests/cases/mcp-sdk-approval.mjs
