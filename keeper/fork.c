@@ -59,6 +59,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.workspace_host = options->workspace_host,
 		.copies_workspace = options->copies_workspace,
 		.workspace_dirs = options->workspace_dirs,
+		.foreign_workspace_dirs = options->foreign_workspace_dirs,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,

@@ -68,6 +68,7 @@ struct keeper_options {
 	const char *workspace_host; /* as in struct view_options */
 	bool copies_workspace;      /* as in struct view_options */
 	const char *const *workspace_dirs; /* as in struct view_options */
+	uint64_t foreign_workspace_dirs;   /* as in struct view_options */
 	pid_t parent_pid;          /* --die-with-parent: getppid() at the start; 0: without that option */
 	bool shows_status_line;    /* show a status line on stderr, which is a terminal */
 	/* stdout is a terminal, like stderr: the status line must not break into a line of the program's output */

@@ -86,6 +86,7 @@ int process_build_view(struct process *process)
 						  .fills_copies_later = process_gets_all_opens(options),
 						  .second_view_shares_layers = process_has_second_view(options),
 						  .workspace_dirs = options->workspace_dirs,
+						  .foreign_workspace_dirs = options->foreign_workspace_dirs,
 						  .copy_limit_bytes =
 							  policy_get_settings(options->policy)->limits.disk_bytes,
 						  .provided_file = options->egress->provided_file,

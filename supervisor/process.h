@@ -98,6 +98,7 @@ struct process_options {
 	const char *workspace_host; /* as in struct view_options */
 	bool copies_workspace;      /* as in struct view_options */
 	const char *const *workspace_dirs; /* as in struct view_options */
+	uint64_t foreign_workspace_dirs;   /* as in struct view_options */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
 	 * does not stop an orphaned group. SIGCONT continues it. RUN_BYTE_ASK_TO_END plus a signal's number sends that

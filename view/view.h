@@ -140,6 +140,11 @@ struct view_options {
 	/* with VIEW_OVERLAY_WORKSPACE: */
 	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
 	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
+	/*
+	 * bits of those whose owner or group is not the user's own: in a user namespace that has no number for it, it may
+	 * look so (user 65534)
+	 */
+	uint64_t foreign_workspace_dirs;
 	bool copies_workspace;             /* by copies, also where overlays can be mounted */
 	bool fills_copies_later;           /* files of copies get their content when they are opened: fill.h */
 	bool second_view_shares_layers;    /* view_share_layers_of_first_view() will be called */

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/host/host.h"
@@ -71,6 +72,7 @@ struct run {
 	int inspect_error;              /* -errno: why a file could not be looked for (inspect.c); 0: none */
 	struct inspect_program *inspection; /* what was looked at; borrowed; NULL: nothing yet */
 	struct cli_list workspace_dirs; /* directories that stay as they are */
+	uint64_t foreign_workspace_dirs; /* as in struct view_options */
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */
 	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */

@@ -416,6 +416,7 @@ static struct keeper_options watch_make_keeper_options(struct run *run)
 		.workspace_host = run->workspace_path,
 		.copies_workspace = options->copies_workspace,
 		.workspace_dirs = (const char *const *)run->workspace_dirs.item,
+		.foreign_workspace_dirs = run->foreign_workspace_dirs,
 		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.stdout_is_terminal_too = options->shows_status_line && isatty(STDOUT_FILENO),

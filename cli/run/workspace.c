@@ -1,6 +1,8 @@
 /* --cow, and "workspace" of the policy: makes the workspace of a run. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -108,6 +110,18 @@ static int workspace_check_scratch(struct run *run)
 	return 0;
 }
 
+/* Notes which directories are of another user or group than that of the run. */
+static void workspace_note_foreign_dirs(struct run *run)
+{
+	const uid_t uid = run->user.set ? run->user.uid : geteuid();
+	const gid_t gid = run->user.set ? run->user.gid : getegid();
+	struct stat st;
+
+	for (size_t i = 0; i < run->workspace_dirs.count; i++)
+		if (stat(run->workspace_dirs.item[i], &st) == 0 && (st.st_uid != uid || st.st_gid != gid))
+			run->foreign_workspace_dirs |= UINT64_C(1) << i;
+}
+
 int run_make_workspace(struct run *run)
 {
 	const struct scratch *scratch = &run->scratch;
@@ -119,6 +133,7 @@ int run_make_workspace(struct run *run)
 		exit_code = workspace_check_scratch(run);
 	if (exit_code || run->workspace_dirs.count == 0)
 		return exit_code;
+	workspace_note_foreign_dirs(run);
 	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
 	if (!run->workspace_path)
 		return run_refuse_no_memory(run);

@@ -40,9 +40,13 @@ static int build_mount_workspace_copy(struct build_state *build, const struct po
  * Whether a directory of --cow is copied without trying an overlay: by option, or because it is one of another user or
  * group in which the user may write. What it contains is most likely like it.
  */
-static bool build_wants_workspace_copy(const struct build_state *build, const struct policy_mount *grant)
+static bool build_wants_workspace_copy(const struct build_state *build, const struct policy_mount *grant, int at)
 {
-	return build->options->copies_workspace || overlay_dir_is_unmapped(AT_FDCWD, grant->host_path, W_OK | X_OK);
+	const char *host = grant->host_path;
+
+	return build->options->copies_workspace || overlay_dir_is_unmapped(AT_FDCWD, host, W_OK | X_OK) ||
+	       (build_workspace_owner_is_hidden(build, host, at) &&
+		faccessat(AT_FDCWD, host, W_OK | X_OK, AT_EACCESS) == 0);
 }
 
 /* With --cow: mounts an overlay over directory `at`, with the inputs in its layer. Returns as build_mount_overlay(). */
@@ -68,7 +72,7 @@ static int build_mount_workspace(struct build_state *build, const struct policy_
 
 	if (r < 0)
 		return r;
-	r = layer == BUILD_LAYER_COPY || (layer == BUILD_LAYER_NEW && build_wants_workspace_copy(build, grant))
+	r = layer == BUILD_LAYER_COPY || (layer == BUILD_LAYER_NEW && build_wants_workspace_copy(build, grant, at))
 		    ? -EAGAIN
 		    : build_mount_workspace_overlay(build, grant, flags, at);
 	if (r == -EAGAIN && layer == BUILD_LAYER_OVERLAY)

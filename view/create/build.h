@@ -122,6 +122,12 @@ int build_refuse_mounting_again(const struct build_state *build, int at);
 int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, int at, char **ret_host);
 
 /*
+ * True when directory `at` of --cow has an owner or group that stat(2) does not tell from the user's own: the user
+ * namespace of user or group 65534 has no other number for those that it lacks.
+ */
+bool build_workspace_owner_is_hidden(const struct build_state *build, const char *host, int at);
+
+/*
  * With --cow, when the overlay or copy of directory `at` is the last mount: opens its layer, for what is kept of the
  * run. 0, or -EOPNOTSUPP with its message, or -ENOMEM.
  */

@@ -37,6 +37,14 @@ int build_find_workspace_dir(const struct build_state *build, const char *host)
 	return -ENOENT;
 }
 
+bool build_workspace_owner_is_hidden(const struct build_state *build, const char *host, int at)
+{
+	struct stat st;
+
+	return build->options->foreign_workspace_dirs & UINT64_C(1) << at && stat(host, &st) == 0 &&
+	       st.st_uid == geteuid() && st.st_gid == getegid();
+}
+
 int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant, int at)
 {
 	if (strcmp(grant->host_path, build->options->workspace_dirs[at]) != 0)
@@ -206,6 +214,9 @@ int build_add_workspace_layer(const struct build_state *build, const struct poli
 		return -ENOMEM;
 	*layer = (struct view_layer){
 		.dir_fd = build_open_kept_layer(build, at), .lower_fd = -1, .bases_fd = -1, .reads_fd = -1};
+	/* What the layer began with looked like the owner of the directory: only the mode is compared. */
+	if (layer->dir_fd >= 0 && build_workspace_owner_is_hidden(build, grant->host_path, at))
+		(void)unlinkat(layer->dir_fd, COPY_ROOT_NAME, 0);
 	if (layer->dir_fd >= 0 && !(mount->flags & MOUNT_OVERLAY))
 		r = build_open_fills(build, grant, layer, at);
 	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
