@@ -344,6 +344,7 @@ CALLGATE_SOURCES += \
 	cli/ws/apply-print.c \
 	cli/ws/apply-put.c \
 	cli/ws/apply-replace.c \
+	cli/ws/apply-hold.c \
 	cli/ws/apply-steps.c \
 	cli/ws/conflict.c \
 	cli/ws/conflict.h \

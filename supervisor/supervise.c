@@ -28,6 +28,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
+#include "syscalls/account/moves.h"
 #include "syscalls/account/reads.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
@@ -292,6 +293,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		memcpy(report->limit, limits_get_meters(supervisor->limits), sizeof(report->limit));
 	reads_flush(supervisor->sandbox.reads);
 	reads_free(supervisor->sandbox.reads);
+	moves_free(supervisor->sandbox.moves);
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
 	if (supervisor->dispatch.egress)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);

@@ -11,6 +11,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/layer-file.h \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
+	syscalls/account/moves.c \
+	syscalls/account/moves.h \
 	syscalls/account/reads.c \
 	syscalls/account/reads.h \
 	syscalls/account/sink.c \

@@ -14,6 +14,7 @@ libcallgate_view_a_SOURCES += \
 	view/copy/fill.c \
 	view/copy/fill.h \
 	view/copy/groups.h \
+	view/copy/moves.h \
 	view/copy/leftover.c \
 	view/copy/leftover.h \
 	view/copy/private.h \

@@ -141,8 +141,8 @@ struct view_options {
 	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
 	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
 	/*
-	 * bits of those whose owner or group is not the user's own: in a user namespace that has no number for it, it may
-	 * look so (user 65534)
+	 * bits of those whose owner or group is not the user's own: in a user namespace that has no number for it, it
+	 * may look so (user 65534)
 	 */
 	uint64_t foreign_workspace_dirs;
 	bool copies_workspace;             /* by copies, also where overlays can be mounted */

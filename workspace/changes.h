@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "workspace/layer.h"
-#include "workspace/links.h"
+#include "workspace/names/links.h"
 
 #define WORKSPACE_CHANGES_MAX 1000000u                /* most changes of a workspace */
 #define WORKSPACE_CHANGES_PATH_BYTES_MAX (512u << 20) /* most bytes of all their paths */
@@ -63,6 +63,11 @@ struct workspace_change {
 	char *path;     /* below the directory; "": the directory itself; owned */
 	char *old_path; /* of a renamed file: what it was called; owned */
 	char *new_path; /* keeps_renames_apart: what the file that was deleted or replaced is called now; owned */
+	/*
+	 * keeps_renames_apart: what the directory has at this path, and what the layer has; equal numbers may be of one
+	 * file: moves.h. 0: it has one name only
+	 */
+	uint64_t old_file, new_file;
 	enum workspace_change_kind kind;
 	unsigned differences;               /* bits of enum workspace_difference; for MODIFIED and RENAMED */
 	struct workspace_entry base, upper; /* in the directory, in the layer */
@@ -74,6 +79,7 @@ struct workspace_changes {
 	struct workspace_links links; /* files of the layer with several names, also of unchanged ones; sorted */
 	/* set by the caller: a renamed file stays two changes, which name each other */
 	bool keeps_renames_apart;
+	bool knows_moves;   /* old_file and new_file are set; else any may be of one file */
 	bool is_incomplete; /* something could not be read: on_unread was called */
 	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */
 	/* called with the path and -errno for each thing that could not be read; NULL: not called */

@@ -30,8 +30,12 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/journal.h \
 	workspace/layer.c \
 	workspace/layer.h \
-	workspace/links.c \
-	workspace/links.h \
+	workspace/names/links.c \
+	workspace/names/links.h \
+	workspace/names/moves.c \
+	workspace/names/moves.h \
+	workspace/names/renames.c \
+	workspace/names/renames.h \
 	workspace/place-metadata.c \
 	workspace/place.c \
 	workspace/place.h \
@@ -39,8 +43,6 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/reads.h \
 	workspace/records.c \
 	workspace/records.h \
-	workspace/renames.c \
-	workspace/renames.h \
 	workspace/replace.c \
 	workspace/store.c \
 	workspace/store.h

@@ -140,17 +140,20 @@ struct workspace_record *workspace_records_find(const struct workspace_records *
 		       : NULL;
 }
 
+bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode)
+{
+	return records->count > 0 &&
+	       bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes);
+}
+
 bool workspace_records_have_file(const struct workspace_records *records, int fd)
 {
 	struct timespec born;
 	struct statx stx;
-	uint64_t inode;
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &stx) < 0)
 		return true;
-	inode = stx.stx_ino;
-	if (S_ISDIR(stx.stx_mode) || records->count == 0 ||
-	    !bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes))
+	if (S_ISDIR(stx.stx_mode) || !workspace_records_have_inode(records, stx.stx_ino))
 		return false;
 	born = (struct timespec){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
 	return !(stx.stx_mask & STATX_BTIME) || times_compare(&born, &records->last_ctime) <= 0;

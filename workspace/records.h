@@ -37,6 +37,9 @@ void workspace_records_release(struct workspace_records *records);
 /* The record of a path; NULL: it was not copied. */
 struct workspace_record *workspace_records_find(const struct workspace_records *records, const char *path);
 
+/* True when an entry was copied that had this inode number. */
+bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode);
+
 /*
  * True when this file of the copy, which is open, was copied, perhaps under another name. The inode number alone does
  * not tell: that of a removed file may be given to a new one, which was made after the copy. True also where the file

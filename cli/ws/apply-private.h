@@ -71,6 +71,20 @@ void apply_replace(struct apply *apply, size_t at);
 /* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
 void apply_make_steps(struct apply *apply);
 
+/* ---- apply-hold.c ---- */
+
+/* True when the deletion that change `at` is, or has, is made. */
+bool apply_is_over(const struct apply *apply, size_t at);
+
+/* Leaves out the deletions of the directories that an entry is in, which stays. */
+void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state);
+
+/*
+ * Leaves out what would remove or overwrite the old name of a file whose new name is left out, and is not made yet.
+ * Needs plan->changes.knows_moves. True if it has left out something. Without memory, the apply ends.
+ */
+bool apply_hold_old_names(struct apply *apply);
+
 /* ---- apply-print.c ---- */
 
 /* Tells of all conflicts, whose versions are written beside their files: last, when no name is needed any more. */

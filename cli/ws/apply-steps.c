@@ -9,20 +9,25 @@
 #include "cli/cli.h"
 #include "cli/ws/apply-private.h"
 #include "workspace/journal.h"
+#include "workspace/names/moves.h"
 #include "workspace/place.h"
 
 /* ---- one change ---- */
 
 /*
  * The steps of an apply, in their order. What is deleted goes last: when there is no room for new files, nothing is
- * lost. So does a file that becomes a link or the like: its content may have another name now.
+ * lost. So does a file that becomes a link or the like, or another file: its content may have another name now.
  */
 enum apply_step { APPLY_PUT, APPLY_PUT_INSTEAD, APPLY_REMOVE, APPLY_ATTRIBUTES };
 
-/* True for a change that puts an entry of another type in the place of a regular file. */
+/*
+ * True for a change that puts an entry of another type in the place of a regular file, or another file in the place of
+ * one that may have a new name.
+ */
 static bool apply_is_instead(const struct workspace_change *change)
 {
-	return change->kind == WORKSPACE_REPLACED && S_ISREG(change->base.mode);
+	return (change->kind == WORKSPACE_REPLACED && S_ISREG(change->base.mode)) ||
+	       (change->kind == WORKSPACE_MODIFIED && workspace_change_is_old_name(change));
 }
 
 /* Whether a step has to do with a change. Those of replacements are made otherwise. */
@@ -116,22 +121,6 @@ static bool apply_deletes_file(const struct plan *plan, const struct workspace_c
 	return !S_ISDIR(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
 }
 
-/* Leaves out the deletions of the directories that an entry is in, which stays. */
-static void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state)
-{
-	const struct workspace_change *change;
-	char dir[PATH_MAX];
-	char *slash;
-
-	(void)snprintf(dir, sizeof(dir), "%s", path);
-	while ((slash = strrchr(dir, '/'))) {
-		*slash = '\0';
-		change = ws_plan_find(plan, dir);
-		if (change && change->kind == WORKSPACE_DELETED && ws_plan_get_state(plan, change) == PLAN_APPLY)
-			apply_hold(plan, (size_t)(change - plan->changes.item), state);
-	}
-}
-
 /* Whether deletions are to be left out: PLAN_APPLY: no; PLAN_FAILED: all; PLAN_CONFLICT: those of files. */
 static enum plan_state apply_find_hold(const struct plan *plan)
 {
@@ -140,7 +129,8 @@ static enum plan_state apply_find_hold(const struct plan *plan)
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_FAILED)
 			return PLAN_FAILED;
-		else if (state == PLAN_APPLY && apply_misses_renamed(plan, &plan->changes.item[i]))
+		else if (state == PLAN_APPLY && !plan->changes.knows_moves &&
+			 apply_misses_renamed(plan, &plan->changes.item[i]))
 			state = PLAN_CONFLICT;
 	return state;
 }
@@ -153,15 +143,8 @@ static void apply_tell_held(const struct apply *apply, enum plan_state state)
 			state == PLAN_FAILED
 				? "nothing is deleted, and no directory becomes a file or a file a directory, because "
 				  "not all that is new was put"
-				: "nothing is deleted that may be the old name of a file that is left out; to delete "
-				  "it, name its path alone");
-}
-
-/* True when the deletion that a change is, or has, is made. */
-static bool apply_is_over(const struct apply *apply, size_t at)
-{
-	return workspace_change_is_replacement(&apply->plan->changes.item[at]) ? apply->is_replaced[at]
-									       : apply->is_done[at];
+				: "nothing is deleted or overwritten that may be the old name of a file that is left "
+				  "out; to change it nevertheless, name its path alone");
 }
 
 /* True when a deletion is still to be made. */
@@ -178,13 +161,14 @@ static bool apply_has_deletions(const struct apply *apply)
 
 /*
  * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
- * an old one, nothing tells which: then no file is deleted.
+ * an old one, those are left out that may be of the same file; where nothing tells which, those of all files.
  */
 static void apply_hold_deletions(struct apply *apply)
 {
 	const struct plan *plan = apply->plan;
 	/* Without one, not all that is left out needs to be opened. */
-	const enum plan_state state = apply_has_deletions(apply) ? apply_find_hold(plan) : PLAN_APPLY;
+	const bool has_deletions = apply_has_deletions(apply);
+	const enum plan_state state = has_deletions ? apply_find_hold(plan) : PLAN_APPLY;
 	bool held = false;
 
 	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++) {
@@ -197,6 +181,8 @@ static void apply_hold_deletions(struct apply *apply)
 		apply_hold_dirs_above(plan, change->path, state);
 		held = true;
 	}
+	if (state == PLAN_APPLY && has_deletions && plan->changes.knows_moves)
+		held = apply_hold_old_names(apply);
 	if (held && !apply->is_hold_told)
 		apply_tell_held(apply, state);
 	apply->is_hold_told |= held;
@@ -254,8 +240,13 @@ void apply_make_steps(struct apply *apply)
 	apply_sync_puts(apply);
 	apply_replace_all(apply, false); /* nothing but the file itself is deleted by that */
 	apply_replace_all(apply, true);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		const bool is_left_out = apply->plan->state[i] != PLAN_APPLY;
+
 		apply_change(apply, i, APPLY_PUT_INSTEAD);
+		if (!is_left_out && apply->plan->state[i] != PLAN_APPLY)
+			apply_hold_deletions(apply);
+	}
 	apply_hold_deletions(apply);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);

@@ -42,6 +42,7 @@ struct sandbox {
 	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
+	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
 	uint64_t bases_bytes;      /* bases.h: bytes of the records of files of workspaces as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */

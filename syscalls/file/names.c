@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/moves.h"
 #include "syscalls/file/raise.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -172,6 +173,7 @@ static void names_link_path(struct call *call, unsigned flags)
 	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
 	    file_record_before_change(call, 1) < 0)
 		return;
+	moves_note(call, false, false);
 	if (call->resolved_place[0].mount == call->resolved_place[1].mount)
 		raise_file(call, 0, parent, &object);
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);

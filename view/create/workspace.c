@@ -17,6 +17,7 @@
 #include "view/copy/copy.h"
 #include "view/copy/fill.h"
 #include "view/copy/groups.h"
+#include "view/copy/moves.h"
 #include "view/create/measure.h"
 
 /* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
@@ -191,6 +192,18 @@ static bool build_has_mount(const struct build_state *build, const char *virt, c
 
 /* ---- what is kept beside the layer ---- */
 
+/* Makes the file that gets the names of moved files; that of the setup stays. Where it fails, nothing is known. */
+static void build_make_moves_file(int layer_fd)
+{
+	_cleanup_close_ int fd =
+		openat(layer_fd, VIEW_MOVES_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char boot_id[COPY_BOOT_ID_SIZE];
+
+	copy_read_boot_id(boot_id);
+	if (fd >= 0)
+		(void)io_write_all(fd, boot_id, strlen(boot_id) + 1);
+}
+
 /* Opens what is known of the placeholders of a copy. 0, or -EOPNOTSUPP with its message. */
 static int build_open_fills(const struct build_state *build, const struct policy_mount *grant, struct view_layer *layer,
 			    int at)
@@ -219,6 +232,8 @@ int build_add_workspace_layer(const struct build_state *build, const struct poli
 		(void)unlinkat(layer->dir_fd, COPY_ROOT_NAME, 0);
 	if (layer->dir_fd >= 0 && !(mount->flags & MOUNT_OVERLAY))
 		r = build_open_fills(build, grant, layer, at);
+	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
+		build_make_moves_file(layer->dir_fd);
 	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
 		layer->lower_fd = io_open_without_links(grant->host_path, O_PATH | O_DIRECTORY);
 	if (r < 0)

@@ -208,8 +208,8 @@ touch "$W/reused/somebody's"
 ws apply "$id" >"$T/out" 2>&1 || fail "inode numbers: $(cat "$T/out")"
 discard_all
 
-# A user's directory of a further group: the user namespace has no number for it, so an overlay could change nothing. For
-# a user of group 65534 (nogroup) it looks like the own one in there.
+# A user's directory of a further group: the user namespace has no number for it, so an overlay could change nothing.
+# For a user of group 65534 (nogroup) it looks like the own one in there.
 other=54321
 further_group() # OWN: the user's group
 {

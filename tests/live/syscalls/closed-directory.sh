@@ -11,7 +11,8 @@ mkdir -p "$W/sub/subsub" && echo x | tee "$W/f" "$W/sub/f" >"$W/sub/subsub/f"
 drop=()
 [ "$(id -u)" != 0 ] || drop=(setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --)
 for where in . sub sub/subsub; do
-	(cd "$W/$where" && "${drop[@]}" "$PYTHON" "$T/program.py") >"$T/native" 2>&1 || die "natively: $(tail -n 3 "$T/native")"
+	(cd "$W/$where" && "${drop[@]}" "$PYTHON" "$T/program.py") >"$T/native" 2>&1 ||
+		die "natively: $(tail -n 3 "$T/native")"
 	grep -q EACCES "$T/native" || die "nothing is refused natively"
 	for way in '' --cow --cow=copy; do
 		cg run ${way:+"$way"} -q --profile python -w "$W" -x /usr/bin -r "$T/program.py" -- \

@@ -1,4 +1,4 @@
-#include "workspace/renames.h"
+#include "workspace/names/renames.h"
 
 #include <errno.h>
 #include <stdlib.h>

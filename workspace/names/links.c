@@ -1,4 +1,4 @@
-#include "workspace/links.h"
+#include "workspace/names/links.h"
 
 #include <errno.h>
 #include <stdlib.h>

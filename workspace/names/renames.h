@@ -1,6 +1,6 @@
 /* Finds which added files of a workspace are deleted ones under another name. For changes.c. */
-#ifndef CALLGATE_WORKSPACE_RENAMES_H
-#define CALLGATE_WORKSPACE_RENAMES_H
+#ifndef CALLGATE_WORKSPACE_NAMES_RENAMES_H
+#define CALLGATE_WORKSPACE_NAMES_RENAMES_H
 
 #include "workspace/layer.h"
 

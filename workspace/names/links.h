@@ -1,6 +1,6 @@
 /* Which names of a workspace's layer are names of one file (hard links). For changes.c; ws apply reads them. */
-#ifndef CALLGATE_WORKSPACE_LINKS_H
-#define CALLGATE_WORKSPACE_LINKS_H
+#ifndef CALLGATE_WORKSPACE_NAMES_LINKS_H
+#define CALLGATE_WORKSPACE_NAMES_LINKS_H
 
 #include <stddef.h>
 #include <sys/types.h>
