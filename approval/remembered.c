@@ -88,11 +88,10 @@ static char *remembered_make_line(const struct approval_question *question, cons
 			  json_object_get(asked, "resolved"), "endpoint", json_object_get(asked, "endpoint"), "request",
 			  json_object_get(asked, "request"), "right", json_object_get(asked, "right"));
 	_cleanup_free_ char *json = show_as_json(entry, JSON_COMPACT);
-	char *line = NULL;
 
 	json_decref(asked);
 	json_decref(entry);
-	return json && asprintf(&line, "%s\n", json) >= 0 ? line : NULL;
+	return json ? text_format("%s\n", json) : NULL;
 }
 
 /* Adds a line to a locked file of `size` bytes, on the disk as well. The last line may lack its end. 0 or -errno. */

@@ -6,6 +6,7 @@
 
 #include "audit/log.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* The first window of the log is one page: a disk may take longer to free more unused space than a short run takes. */
 #define LOG_MMAP_WINDOW_BYTES_FIRST (4u << 10)
@@ -83,11 +84,11 @@ int audit_start_log(int fd, const struct audit_header *header, struct audit **re
 /* Keeps the path, from which the paths of later files are made. -EEXIST when the next file, PATH.1, exists. */
 static int audit_prepare_rotation(struct audit *audit, const char *path, const struct audit_header *header)
 {
-	_cleanup_free_ char *next = NULL;
+	_cleanup_free_ char *next = text_format("%s.1", path);
 
 	audit->first_file_path = strdup(path);
 	audit->current_file_path = strdup(path);
-	if (!audit->first_file_path || !audit->current_file_path || asprintf(&next, "%s.1", path) < 0)
+	if (!audit->first_file_path || !audit->current_file_path || !next)
 		return -ENOMEM;
 	audit->rotate_bytes = header->rotate_bytes;
 	audit->ret_file = header->ret_file;

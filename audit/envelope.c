@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 /* Makes the text that is signed. Returns its length; 0: no memory. */
 static size_t envelope_make_pae(const char *payload, size_t len, char **ret_text)
@@ -28,7 +29,7 @@ static size_t envelope_make_pae(const char *payload, size_t len, char **ret_text
 char *envelope_make(const struct signing_key *key, const char *payload, size_t len)
 {
 	_cleanup_free_ char *pae = NULL, *payload_text = malloc(signing_measure_base64(len));
-	char signature_text[SIGNING_SIGNATURE_BASE64_SIZE], id[SHA256_HEX_SIZE], *text = NULL;
+	char signature_text[SIGNING_SIGNATURE_BASE64_SIZE], id[SHA256_HEX_SIZE];
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
 	size_t pae_len = payload_text ? envelope_make_pae(payload, len, &pae) : 0;
 
@@ -38,13 +39,10 @@ char *envelope_make(const struct signing_key *key, const char *payload, size_t l
 	(void)signing_write_base64(payload_text, payload, len);
 	(void)signing_write_base64(signature_text, signature, sizeof(signature));
 	sha256_hash_bytes(key->public, sizeof(key->public), id);
-	if (asprintf(&text,
-		     "{\"payloadType\":\"" ENVELOPE_PAYLOAD_TYPE
-		     "\",\"payload\":\"%s\",\"signatures\":[{\"keyid\":\"%s\","
-		     "\"sig\":\"%s\"}]}\n",
-		     payload_text, id, signature_text) < 0)
-		return NULL;
-	return text;
+	return text_format("{\"payloadType\":\"" ENVELOPE_PAYLOAD_TYPE
+			   "\",\"payload\":\"%s\",\"signatures\":[{\"keyid\":\"%s\","
+			   "\"sig\":\"%s\"}]}\n",
+			   payload_text, id, signature_text);
 }
 
 /* Whether one of the signatures is by the key. Their "keyid" is a hint only, and is not believed. */

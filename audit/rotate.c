@@ -7,6 +7,7 @@
 
 #include "audit/log.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define ROTATE_RESERVED_BYTES_AFTER_HEADER (64 << 10) /* room for a header's hashes and names, and for the trailer */
 
@@ -112,10 +113,9 @@ int log_rotate(struct audit *audit)
 
 	if (!audit->rotate_bytes || audit->file_length < audit->rotate_bytes)
 		return 0;
-	if (asprintf(&next, "%s.%u", audit->first_file_path, audit->file_number + 1) < 0) {
-		next = NULL;
+	next = text_format("%s.%u", audit->first_file_path, audit->file_number + 1);
+	if (!next)
 		return -ENOMEM;
-	}
 	fd = log_open_file(next, &made);
 	if (fd < 0) { /* the log goes on in this file */
 		audit->rotation_error = fd;

@@ -17,6 +17,7 @@
 #include "base/installed.h"
 #include "base/cleanup.h"
 #include "base/ending.h"
+#include "base/text.h"
 #include "config.h"
 
 static char helper_path[PATH_MAX];
@@ -38,10 +39,10 @@ static void helper_add_variables(const char *const *names, char **envp, size_t *
 	for (; *names && *count < HELPER_VARIABLES_MAX; names++) {
 		const char *value = getenv(*names);
 
-		if (value && asprintf(&envp[*count], "%s=%s", *names, value) >= 0)
+		if (value && (envp[*count] = text_format("%s=%s", *names, value)))
 			++*count;
 	}
-	envp[*count] = NULL; /* asprintf(3) leaves the pointer undefined on failure */
+	envp[*count] = NULL;
 }
 
 /* Makes the environment of the helper: `variables`, and in a build with sanitizers or gcov the variables of these. */

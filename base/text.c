@@ -144,18 +144,30 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 	return (size_t)(out - start);
 }
 
+char *text_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	return len < 0 ? NULL : text; /* it is undefined after a failure */
+}
+
 char *text_copy_shortened(const char *text, size_t bytes_max)
 {
 	const size_t len = strlen(text);
 	size_t kept;
-	char mark[48], *copy;
+	char mark[48];
 
 	if (len <= bytes_max)
 		return strdup(text);
 	kept = bytes_max - (size_t)snprintf(mark, sizeof(mark), "… [%zu bytes]", len);
 	while (kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80)
 		kept--;
-	return asprintf(&copy, "%.*s%s", (int)kept, text, mark) < 0 ? NULL : copy;
+	return text_format("%.*s%s", (int)kept, text, mark);
 }
 
 bool text_is_utf8(const char *text, size_t len)

@@ -61,6 +61,9 @@ int text_parse_hex_digit(char digit);
 /* True when all `len` bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t len);
 
+/* As asprintf(3), but returns the text. Owned; NULL: out of memory, with errno. */
+__attribute__((format(printf, 1, 2))) char *text_format(const char *format, ...);
+
 /*
  * Copies a text. Of one that is longer than bytes_max, at least 64, only the beginning is copied, up to the end of a
  * character, and "… [N bytes]" takes the place of the rest: together at most bytes_max. Owned; NULL: out of memory.

@@ -6,7 +6,6 @@
 #define CALLGATE_CLI_CLI_H
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/cleanup-json.h"
@@ -66,19 +65,6 @@ json_t *cli_policy_errors_json(const struct policy_errors *errors);
 /* Prints each message on a line: "callgate VERB: file:line: key: …". With `verb` NULL, "callgate VERB: " is omitted. */
 void cli_print_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_print_policy_warnings(const char *verb, const struct policy *policy);
-
-/* As asprintf(3), but returns the text. Owned by the caller; NULL: no memory. */
-__attribute__((format(printf, 1, 2))) static inline char *cli_format(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int len;
-
-	va_start(args, format);
-	len = vasprintf(&text, format, args);
-	va_end(args);
-	return len < 0 ? NULL : text;
-}
 
 /*
  * Prints a line that refers to --help. To be called after the message that says what is wrong. Returns CLI_EXIT_ERROR.

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/signing.h"
+#include "base/text.h"
 #include "cli/options.h"
 
 /* Writes a new file. 0 or -errno; on failure there is no file. */
@@ -35,7 +36,7 @@ static int key_fail(const char *path, int error)
 /* Makes a signing key: writes the private one to `path`, and the public one beside it. Returns the exit status. */
 static int key_make_files(const char *path)
 {
-	_cleanup_free_ char *public_path = cli_format("%s.pub", path);
+	_cleanup_free_ char *public_path = text_format("%s.pub", path);
 	char private[SIGNING_PEM_BYTES], public[SIGNING_PEM_BYTES];
 	struct signing_key key;
 	int r, written = 0;

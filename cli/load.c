@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/host/interpreter.h"
 #include "policy/paths/host-paths.h"
 
@@ -25,7 +26,7 @@ static char *load_make_rule_for_program(struct cli_host *host)
 	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
 		return NULL;
 	if (strchr(program, '/') && program[0] != '/' && path_is_below(path, host->workdir))
-		return cli_format("@workdir/%s", path_get_rest_below(path, host->workdir));
+		return text_format("@workdir/%s", path_get_rest_below(path, host->workdir));
 	return strdup(path);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/host/real.h"
 #include "policy/parse/layer-names.h"
 
@@ -67,7 +68,7 @@ static int options_add_path(const struct cli_given_option *given, void *list)
 static int options_add_file(const struct cli_given_option *given, void *list)
 {
 	return cli_list_add_owned(list,
-				  strchr(given->value, '/') ? strdup(given->value) : cli_format("./%s", given->value));
+				  strchr(given->value, '/') ? strdup(given->value) : text_format("./%s", given->value));
 }
 
 /* Setter that adds a profile's name. A path is refused. */

@@ -10,6 +10,7 @@
 
 #include "audit/sign.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 int evidence_allocate_signing_key(struct keeper *keeper)
 {
@@ -53,11 +54,9 @@ int evidence_make_signing_key(struct keeper *keeper)
 char *evidence_make_log_path(const struct keeper *keeper)
 {
 	const unsigned file = keeper->shared_page->audit_file;
-	char *path = NULL;
 
-	if (file == 0)
-		return strdup(keeper->options->audit_path);
-	return asprintf(&path, "%s.%u", keeper->options->audit_path, file) < 0 ? NULL : path;
+	return file == 0 ? strdup(keeper->options->audit_path)
+			 : text_format("%s.%u", keeper->options->audit_path, file);
 }
 
 int evidence_sign_log(struct keeper *keeper)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "keeper/libraries.h"
 #include "keeper/utf8.h"
 #include "supervisor/limits/limits.h"
@@ -220,14 +221,10 @@ void result_set_error(json_t *result, const char *code, const char *message)
 static int result_write_line(int fd, json_t *line)
 {
 	_cleanup_free_ char *text = json_dumps(line, JSON_COMPACT);
-	_cleanup_free_ char *ended = NULL;
+	_cleanup_free_ char *ended = text ? text_format("%s\n", text) : NULL;
 
 	json_decref(line);
-	if (!text || asprintf(&ended, "%s\n", text) < 0) {
-		ended = NULL;
-		return -ENOMEM;
-	}
-	return io_write_all(fd, ended, strlen(ended));
+	return ended ? io_write_all(fd, ended, strlen(ended)) : -ENOMEM;
 }
 
 int result_write_start_line(int fd, const char *run_id, pid_t keeper)

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
@@ -121,9 +122,9 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
 
 	for (unsigned i = 0; i < SCRATCH_BASE_NUMBERS_MAX; i++) {
 		_cleanup_close_ int fd = -1;
-		char *path;
+		char *path = text_format("%s/%s-%06u", dir, known, i);
 
-		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
+		if (!path)
 			return NULL;
 		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* the directory may exist already */
 		fd = scratch_open_dir_of_this_user(path, why);
@@ -140,16 +141,11 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
  */
 static char *scratch_make_private_base(const char *dir, const char *known)
 {
-	_cleanup_free_ char *made = NULL;
+	_cleanup_free_ char *made = text_format("%s/%s" SCRATCH_BASE_SUFFIX_TEMPLATE, dir, known);
 	bool listed;
 	char *found;
 
-	if (asprintf(&made, "%s/%s" SCRATCH_BASE_SUFFIX_TEMPLATE, dir, known) < 0) {
-		made = NULL;
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (!mkdtemp(made))
+	if (!made || !mkdtemp(made))
 		return NULL;
 	found = scratch_find_private_base(dir, known, &listed);
 	if (!found || strcmp(found, made) == 0) {
@@ -181,11 +177,10 @@ static int scratch_open_private_base(struct scratch *scratch, const char *why)
 		name = scratch_make_private_base(dir, known);
 	if (!name)
 		return -errno;
-	if (asprintf(&scratch->base_name_notice, "%s cannot be used as scratch space: %s; this run has %s",
-		     scratch->base_path, why, name) < 0) {
-		scratch->base_name_notice = NULL;
+	scratch->base_name_notice =
+		text_format("%s cannot be used as scratch space: %s; this run has %s", scratch->base_path, why, name);
+	if (!scratch->base_name_notice)
 		return -ENOMEM;
-	}
 	free(scratch->base_path);
 	scratch->base_path = steal_pointer(&name);
 	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, unused);
@@ -202,10 +197,9 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 	if (!tmpdir || tmpdir[0] != '/')
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
-	if (!real ||
-	    asprintf(&scratch->base_path, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
+	scratch->base_path = real ? text_format("%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) : NULL;
+	if (!scratch->base_path) {
 		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT tells the caller to try again */
-		scratch->base_path = NULL;                        /* asprintf(3) leaves it undefined on failure */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir,
 			       error == -ENOTDIR && access(tmpdir, F_OK) < 0 ? "it does not exist" : strerror(-error));

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_SPARE_DIR_NAME "spare" /* name in the base of an unchanged directory for the next run */
@@ -113,9 +114,11 @@ void scratch_remember_view_entry(struct scratch *scratch, const char *dir, const
 {
 	char *entry;
 
-	if (scratch->entries_made_by_view_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+	if (scratch->entries_made_by_view_count == SCRATCH_VIEW_ENTRIES_MAX)
 		return;
-	scratch->entry_made_by_view[scratch->entries_made_by_view_count++] = entry;
+	entry = text_format("%s/%s", dir, rest);
+	if (entry)
+		scratch->entry_made_by_view[scratch->entries_made_by_view_count++] = entry;
 }
 
 /* True when the view makes entries in this directory of the run's. */

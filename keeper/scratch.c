@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "keeper/scratch-private.h"
 #include "keeper/session-client.h"
 
@@ -150,10 +151,9 @@ static int scratch_make_run_dir(struct scratch *scratch)
 	error = scratch_make_id(scratch->id);
 	if (error < 0)
 		return error;
-	if (asprintf(&scratch->path, "%s/" SCRATCH_RUN_PREFIX "%s", scratch->base_path, scratch->id) < 0) {
-		scratch->path = NULL;
+	scratch->path = text_format("%s/" SCRATCH_RUN_PREFIX "%s", scratch->base_path, scratch->id);
+	if (!scratch->path)
 		return -ENOMEM;
-	}
 	if (!scratch_reuse_spare_dir(scratch)) {
 		error = scratch_make_dir(scratch->base_fd, scratch_get_run_name(scratch), 0700);
 		if (error < 0)
@@ -223,10 +223,10 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 
 char *scratch_move_file_to_results(const struct scratch *scratch, const char *name)
 {
-	char *path = NULL;
+	char *path = text_format("%s/%s/%s", scratch->base_path, SCRATCH_RESULTS_DIR, name);
 	int moved = -1;
 
-	if (asprintf(&path, "%s/%s/%s", scratch->base_path, SCRATCH_RESULTS_DIR, name) < 0)
+	if (!path)
 		return NULL;
 	/* Tries again when another run has just removed the empty directory of results. */
 	for (int i = 0; i < SCRATCH_CREATE_ATTEMPTS_MAX && moved < 0; i++) {

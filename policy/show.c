@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "policy/findings.h"
 #include "policy/model.h"
 #include "policy/parse/layer-names.h"
@@ -289,7 +290,6 @@ char *policy_make_json(const struct policy *policy)
 	json_auto_t *root = json_object();
 	_cleanup_free_ char *text = NULL;
 	int ret = json_object_set_new(root, "version", json_integer(1));
-	char *line;
 
 	ret |= json_object_set_new(root, "name", json_string(policy->settings.name));
 	ret |= json_object_set_new(root, "workdir", show_make_escaped_string(policy->settings.workdir));
@@ -323,7 +323,7 @@ char *policy_make_json(const struct policy *policy)
 	if (ret)
 		return NULL;
 	text = json_dumps(root, JSON_INDENT(2));
-	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
+	return text ? text_format("%s\n", text) : NULL;
 }
 
 int policy_compute_sha256(struct policy *policy)

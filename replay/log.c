@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define LOG_ROTATED_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
 
@@ -69,8 +70,8 @@ static int log_store_next_file(struct replay_log_walk *walk, struct audit_line *
 	if (!name || !*name || strchr(name, '/'))
 		return log_count_damage(walk, line->line_number, "not a line of an audit log");
 	free(walk->next_path);
-	walk->next_path = NULL;
-	return asprintf(&walk->next_path, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
+	walk->next_path = text_format("%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+	return walk->next_path ? 0 : -ENOMEM;
 }
 
 /* Passes a record to the reader, or keeps what a line about the log says. 0 or -errno. */

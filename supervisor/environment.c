@@ -6,16 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* Adds a variable, unless the list has it already. False: no memory. */
 static bool environment_add_variable(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
 {
 	for (size_t i = 0; i < *used; i++)
 		if (strncmp(envp[i], name, name_len) == 0 && envp[i][name_len] == '=')
 			return true;
-	if (asprintf(&envp[*used], "%.*s=%s", (int)name_len, name, value) < 0) {
-		envp[*used] = NULL;
+	envp[*used] = text_format("%.*s=%s", (int)name_len, name, value);
+	if (!envp[*used])
 		return false;
-	}
 	++*used;
 	return true;
 }

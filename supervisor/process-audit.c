@@ -10,6 +10,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "supervisor/process-private.h"
 
 /* Sets the error that the log cannot be written. */
@@ -87,8 +88,9 @@ int process_open_log_dir(struct process *process)
 	process->audit_dirfd = copy ? io_open_without_links(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
 		return process_fail_log_write(process, options->audit_path, -process->audit_dirfd);
-	if (asprintf(&process->audit_file_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
-		     slash ? slash + 1 : options->audit_path) < 0)
+	process->audit_file_name =
+		text_format("/proc/self/fd/%d/%s", process->audit_dirfd, slash ? slash + 1 : options->audit_path);
+	if (!process->audit_file_name)
 		return process_fail_log_write(process, options->audit_path, errno);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "confine/filter.h"
 #include "confine/landlock.h"
 #include "egress/conn/pool.h"
@@ -125,7 +126,8 @@ int process_build_second_view(struct process *process)
 		return process_fail(process, "view_failed", "cannot make a directory in %s: %s", options->scratch.path,
 				    strerror(errno));
 	scratch = openat(options->scratch.fd, SECOND_VIEW_SUBDIR_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (scratch < 0 || asprintf(&host, "%s/" SECOND_VIEW_SUBDIR_NAME, options->scratch.path) < 0)
+	host = text_format("%s/" SECOND_VIEW_SUBDIR_NAME, options->scratch.path);
+	if (scratch < 0 || !host)
 		return process_fail(process, "view_failed", "cannot make a directory in %s", options->scratch.path);
 	second.scratch_fd = scratch;
 	second.scratch_host = host;

@@ -24,14 +24,9 @@ static int journal_write(int journal_fd, json_t *value)
 {
 	_cleanup_json_ json_t *json = value;
 	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-	_cleanup_free_ char *line = NULL;
-	const int len = text ? asprintf(&line, "%s\n", text) : -1;
+	_cleanup_free_ char *line = text ? text_format("%s\n", text) : NULL;
 
-	if (len < 0) {
-		line = NULL;
-		return -ENOMEM;
-	}
-	return io_write_all(journal_fd, line, (size_t)len);
+	return line ? io_write_all(journal_fd, line, strlen(line)) : -ENOMEM;
 }
 
 int journal_create(int workspace_fd, uint64_t inode)

@@ -6,6 +6,7 @@
 
 #include "agents/context/private.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* Where output or an event came from: the context of the interpreter, and its stream. */
 struct interpreter_stream {
@@ -174,17 +175,13 @@ static char *context_describe_death(const json_t *result)
 {
 	const json_int_t signal = json_integer_value(json_object_get(result, "signal"));
 	const char *message = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
-	char *text;
-	int r;
 
 	if (message)
-		r = asprintf(&text, "the interpreter: %s", message);
-	else if (signal > 0)
-		r = asprintf(&text, "the interpreter was ended by signal %d (%s)", (int)signal, strsignal((int)signal));
-	else
-		r = asprintf(&text, "the interpreter has ended with exit status %d",
-			     (int)json_integer_value(json_object_get(result, "exit_code")));
-	return r < 0 ? NULL : text;
+		return text_format("the interpreter: %s", message);
+	if (signal > 0)
+		return text_format("the interpreter was ended by signal %d (%s)", (int)signal, strsignal((int)signal));
+	return text_format("the interpreter has ended with exit status %d",
+			   (int)json_integer_value(json_object_get(result, "exit_code")));
 }
 
 /* Keeps the message about an interpreter's end, which the next run reports. Takes the text. */

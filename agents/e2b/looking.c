@@ -66,8 +66,7 @@ bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const js
 	looking_log_findings(box, program, answer);
 	if (!is_refused)
 		return true;
-	if (asprintf(&text, "%s: %s", reason, answer ? (found ? found : "?") : why) < 0)
-		text = NULL;
+	text = text_format("%s: %s", reason, answer ? (found ? found : "?") : why);
 	looking_log(box, "program_refused", program, "why", json_string(text ? text : reason));
 	r = sandbox_record_refusal(box->sandbox, program, found ? found : why ? why : reason);
 	if (r < 0)

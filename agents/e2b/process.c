@@ -11,6 +11,7 @@
 #include "agents/e2b/process.h"
 #include "agents/slist.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define TERMINAL_COLUMNS_DEFAULT 80 /* for a terminal whose size the client does not say */
 #define TERMINAL_ROWS_DEFAULT 24
@@ -41,16 +42,11 @@ static const char **process_get_argv(const json_t *config)
 
 char *e2b_make_path_absolute(const char *path)
 {
-	char *resolved;
-	int len;
-
 	if (path[0] == '~' && (path[1] == '/' || path[1] == '\0'))
-		len = asprintf(&resolved, E2B_WORKDIR "%s", path + 1);
-	else if (path[0] == '/')
-		len = asprintf(&resolved, "%s", path);
-	else
-		len = asprintf(&resolved, E2B_WORKDIR "%s%s", *path ? "/" : "", path);
-	return len < 0 ? NULL : resolved;
+		return text_format(E2B_WORKDIR "%s", path + 1);
+	if (path[0] == '/')
+		return strdup(path);
+	return text_format(E2B_WORKDIR "%s%s", *path ? "/" : "", path);
 }
 
 /* Gets the size of a terminal from a message's member pty.size. False: there is none, or it is malformed. */
@@ -143,8 +139,7 @@ static void process_start_or_answer(struct e2b_process *process)
 
 	if (error == 0)
 		return;
-	if (asprintf(&why, "the program cannot be started: %s", sandbox_describe_error(-error)) < 0)
-		why = NULL;
+	why = text_format("the program cannot be started: %s", sandbox_describe_error(-error));
 	process_answer_not_started(process, connect_code_from_errno(-error), why ? why : "no memory");
 }
 

@@ -7,6 +7,7 @@
 #include "agents/e2b/private.h"
 #include "agents/slist.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u  /* most arguments of `callgate session create` */
 #define SPARE_START_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
@@ -192,8 +193,8 @@ static const char **e2b_sandbox_make_arguments(const struct e2b_sandbox *box, ch
 	if (json_is_false(box->allow_internet_access))
 		arguments[count++] = "--no-net";
 	if (box->e2b->options.audit_log_dir) {
-		if (asprintf(ret_log_path, "%s/%s.jsonl", box->e2b->options.audit_log_dir, box->id) < 0) {
-			*ret_log_path = NULL;
+		*ret_log_path = text_format("%s/%s.jsonl", box->e2b->options.audit_log_dir, box->id);
+		if (!*ret_log_path) {
 			free(arguments);
 			return NULL;
 		}

@@ -46,18 +46,6 @@ static int template_add_argument(struct e2b_template *template, size_t *count, c
 	return 0;
 }
 
-__attribute__((format(printf, 1, 2))) static char *template_format_text(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int len;
-
-	va_start(args, format);
-	len = vasprintf(&text, format, args);
-	va_end(args);
-	return len < 0 ? NULL : text;
-}
-
 /* Appends an option with its value, and takes `value`. 0 or -errno. */
 static int template_add_option(struct e2b_template *template, size_t *count, const char *option, char *value)
 {
@@ -77,11 +65,10 @@ static int template_add_option(struct e2b_template *template, size_t *count, con
 static int template_make_server_policy(struct e2b_template *template)
 {
 	_cleanup_free_ char *passwd =
-		template_format_text("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
-				     "%snobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-				     (unsigned)getuid(), (unsigned)getgid(), "root:x:0:0:root:/root:/bin/bash\n");
-	_cleanup_free_ char *group =
-		template_format_text("user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)getgid());
+		text_format("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
+			    "%snobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			    (unsigned)getuid(), (unsigned)getgid(), "root:x:0:0:root:/root:/bin/bash\n");
+	_cleanup_free_ char *group = text_format("user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)getgid());
 	_cleanup_json_ json_t *policy = NULL;
 	_cleanup_free_ char *text = NULL;
 
@@ -100,14 +87,13 @@ static int template_make_server_policy(struct e2b_template *template)
 /* Adds an option --input for each entry of the template's files/: it is copied into the workdir. */
 static int template_add_files(struct e2b_template *template, size_t *count, const char *directory)
 {
-	_cleanup_free_ char *path = template_format_text("%s/files", directory);
+	_cleanup_free_ char *path = text_format("%s/files", directory);
 	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;
 	const struct dirent *entry;
 	int error = !path ? -ENOMEM : !dir && errno != ENOENT ? -errno : 0;
 
 	while (dir && error == 0 && (entry = io_read_entry(dir, &error)))
-		error = template_add_option(template, count, "--input",
-					    template_format_text("%s/%s", path, entry->d_name));
+		error = template_add_option(template, count, "--input", text_format("%s/%s", path, entry->d_name));
 	return error;
 }
 
@@ -161,8 +147,8 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 						 &template->disk_limit_bytes);
 	if (error == 0)
 		error = template_add_option(template, count, "--pids",
-					    template_format_text("%d", pids ? (int)json_integer_value(pids)
-									    : TEMPLATE_PIDS_DEFAULT));
+					    text_format("%d",
+							pids ? (int)json_integer_value(pids) : TEMPLATE_PIDS_DEFAULT));
 	if ((python && !json_is_string(python)) || (setup && !json_is_string(setup)))
 		return -EINVAL;
 	template->setup_command = setup ? strdup(json_string_value(setup)) : NULL;
@@ -181,7 +167,7 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 /* Loads a template: its settings, and the arguments by which its sandboxes are made. 0, or -errno with *ret_why. */
 static int template_load(struct e2b_template *template, const char *directory, char **ret_why)
 {
-	_cleanup_free_ char *settings_path = template_format_text("%s/template.json", directory);
+	_cleanup_free_ char *settings_path = text_format("%s/template.json", directory);
 	_cleanup_json_ json_t *settings = NULL;
 	json_error_t error;
 	size_t count = 0;
@@ -193,21 +179,20 @@ static int template_load(struct e2b_template *template, const char *directory, c
 	if (access(settings_path, F_OK) == 0) {
 		settings = json_load_file(settings_path, JSON_REJECT_DUPLICATES, &error);
 		if (!settings) {
-			*ret_why = template_format_text("%s:%d: %s", settings_path, error.line, error.text);
+			*ret_why = text_format("%s:%d: %s", settings_path, error.line, error.text);
 			return -EINVAL;
 		}
 	}
 	r = template_make_server_policy(template);
 	if (r == 0)
-		r = template_add_option(template, &count, "-p", template_format_text("%s/policy.json", directory));
+		r = template_add_option(template, &count, "-p", text_format("%s/policy.json", directory));
 	if (r == 0)
 		r = template_add_option(template, &count, "-p",
-					template_format_text("/proc/%d/fd/%d", (int)getpid(),
-							     template->server_policy_fd));
+					text_format("/proc/%d/fd/%d", (int)getpid(), template->server_policy_fd));
 	if (r == 0)
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
-		*ret_why = template_format_text(
+		*ret_why = text_format(
 			"%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
 			"number, \"python\" and \"setup\" texts, \"warm\" a number, \"modules\" a list of texts, "
 			"\"env\" an object of texts",
@@ -240,8 +225,8 @@ static char *template_find_directory(const struct e2b *e2b, const char *name)
 	const char *const parents[] = {e2b->options.user_templates_dir, e2b->options.builtin_templates_dir};
 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
-		_cleanup_free_ char *directory = parents[i] ? template_format_text("%s/%s", parents[i], name) : NULL;
-		_cleanup_free_ char *policy = directory ? template_format_text("%s/policy.json", directory) : NULL;
+		_cleanup_free_ char *directory = parents[i] ? text_format("%s/%s", parents[i], name) : NULL;
+		_cleanup_free_ char *policy = directory ? text_format("%s/policy.json", directory) : NULL;
 
 		if (policy && access(policy, R_OK) == 0)
 			return steal_pointer(&directory);
@@ -270,7 +255,7 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	error = template->name ? template_load(template, directory, ret_why) : -ENOMEM;
 	if (error < 0) {
 		if (!*ret_why)
-			*ret_why = template_format_text("template %s: %s", name, strerror(-error));
+			*ret_why = text_format("template %s: %s", name, strerror(-error));
 		template_free(template);
 		return NULL;
 	}

@@ -12,6 +12,7 @@
 #include "agents/files/files.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 
 #define CHANGE_NFTW_OPEN_DIRS_MAX 32 /* most directories that nftw(3) holds open */
 
@@ -128,14 +129,12 @@ static int change_copy_symlink(const char *from, const char *to)
 /* nftw(3)'s callback that copies an entry. 0, or an errno, which ends the walk. */
 static int change_copy_tree_entry(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
-	_cleanup_free_ char *to = NULL;
+	_cleanup_free_ char *to = text_format("%s%s", change_copy.target_path, path + change_copy.source_path_len);
 	int r;
 
 	(void)walk;
-	if (asprintf(&to, "%s%s", change_copy.target_path, path + change_copy.source_path_len) < 0) {
-		to = NULL;
+	if (!to)
 		return ENOMEM;
-	}
 	if (type == FTW_D)
 		r = mkdir(to, (st->st_mode & 07777) | S_IRWXU) < 0 ? -errno : 0;
 	else if (type == FTW_SL)

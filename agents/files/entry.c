@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "keeper/utf8.h"
 
 #define ENTRY_ACCOUNTS_FILE_BYTES_MAX (1u << 20) /* most bytes read of /etc/passwd, and of /etc/group */
@@ -166,17 +167,13 @@ static json_t *entry_read_link_target(const char *path)
 	ssize_t len = readlink(path, target, sizeof(target) - 1);
 	_cleanup_free_ char *whole = NULL;
 	bool is_lexical;
-	int printed;
 
 	if (len < 0)
 		return NULL;
 	target[len] = '\0';
-	printed = target[0] == '/' ? asprintf(&whole, "%s", target)
-				   : asprintf(&whole, "%.*s%s", (int)(name - path), path, target);
-	if (printed < 0) {
-		whole = NULL;
+	whole = target[0] == '/' ? strdup(target) : text_format("%.*s%s", (int)(name - path), path, target);
+	if (!whole)
 		return NULL;
-	}
 	return path_join("/", whole, normal, sizeof(normal), &is_lexical) < 0 ? NULL : files_make_json_text(normal);
 }
 

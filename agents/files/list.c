@@ -9,6 +9,7 @@
 #include "agents/files/files.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 
 /* The listing of a directory, perhaps with directories below, for a client. */
 struct directory_listing {
@@ -19,10 +20,8 @@ struct directory_listing {
 char *files_join_path(const char *directory, const char *name)
 {
 	const size_t len = strlen(directory);
-	char *path;
 
-	return asprintf(&path, "%s%s%s", directory, len > 0 && directory[len - 1] == '/' ? "" : "/", name) < 0 ? NULL
-													       : path;
+	return text_format("%s%s%s", directory, len > 0 && directory[len - 1] == '/' ? "" : "/", name);
 }
 
 /* Filter of scandir(3): all but "." and "..". */

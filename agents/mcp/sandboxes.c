@@ -12,6 +12,7 @@
 #include "agents/mcp/private.h"
 #include "agents/slist.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define MCP_HANDLE_RANDOM_BYTES 16
 #define MCP_POLICY_ARGUMENTS_MAX 256 /* most policy options that are passed on to `callgate session create` */
@@ -130,7 +131,8 @@ static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 		arguments[count++] = *argument;
 	if (options->audit_dir) {
 		/* The handle is a secret of the client, so the log's file name has only its beginning. */
-		if (asprintf(&audit, "%s/%.11s.jsonl", options->audit_dir, sandbox->handle) < 0)
+		audit = text_format("%s/%.11s.jsonl", options->audit_dir, sandbox->handle);
+		if (!audit)
 			return -ENOMEM;
 		arguments[count++] = "--audit";
 		arguments[count++] = audit;

@@ -110,11 +110,11 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	int error = cli_list_add_owned(list, strdup("--sandboxes"));
 
 	error = error ? error
-		      : cli_list_add_owned(list, cli_format("%llu", (unsigned long long)options->sandboxes_max));
+		      : cli_list_add_owned(list, text_format("%llu", (unsigned long long)options->sandboxes_max));
 	error = error ? error : cli_list_add_owned(list, strdup("--idle-ms"));
 	error = error ? error
 		      : cli_list_add_owned(
-				list, cli_format("%llu", (unsigned long long)(options->idle_timeout_ns / NS_PER_MS)));
+				list, text_format("%llu", (unsigned long long)(options->idle_timeout_ns / NS_PER_MS)));
 	error = error ? error : mcp_add_option(list, "--audit-dir", options->audit_dir);
 	error = error ? error : mcp_add_option(list, "--approve", options->approve);
 	error = error ? error : mcp_add_option(list, "--approvals", options->approvals_file);

@@ -161,7 +161,7 @@ static int serve_listen_at_address(const char *text)
 /* Writes the port, or the unix socket's path, to a file, which appears when it is complete. 0 or -errno. */
 static int serve_write_port(const char *path, const char *listen_text, int fd)
 {
-	_cleanup_free_ char *new_path = cli_format("%s.new", path), *text = NULL;
+	_cleanup_free_ char *new_path = text_format("%s.new", path), *text = NULL;
 	_cleanup_close_ int file_fd = -1;
 	union {
 		struct sockaddr any;
@@ -173,8 +173,8 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 
 	if (getsockname(fd, &address.any, &len) < 0)
 		return -errno;
-	text = address.any.sa_family == AF_UNIX ? cli_format("%s\n", listen_text + 5)
-						: cli_format("%d\n", ntohs(address.v4.sin_port));
+	text = address.any.sa_family == AF_UNIX ? text_format("%s\n", listen_text + 5)
+						: text_format("%d\n", ntohs(address.v4.sin_port));
 	if (!new_path || !text)
 		return -ENOMEM;
 	file_fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);

@@ -8,6 +8,7 @@
 
 #include "audit/sign.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/audit/time.h"
 #include "cli/cli.h"
 
@@ -75,7 +76,7 @@ static void source_store_next_file_path(struct log_source *source, const char *n
 		return;
 	free(source->next_file);
 	source->next_file =
-		cli_format("%.*s%s", slash ? (int)(slash + 1 - source->file_path) : 0, source->file_path, name);
+		text_format("%.*s%s", slash ? (int)(slash + 1 - source->file_path) : 0, source->file_path, name);
 }
 
 /* Handles the trailer, whose JSON is in line.json. */

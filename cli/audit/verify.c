@@ -315,7 +315,8 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	r = verify_read_lines(run, fd, path);
 	if (r == 0 && !run->verify.is_broken && run->verify.next_file_name[0] &&
 	    !strchr(run->verify.next_file_name, '/'))
-		*ret_next = cli_format("%.*s%s", slash ? (int)(slash - path + 1) : 0, path, run->verify.next_file_name);
+		*ret_next =
+			text_format("%.*s%s", slash ? (int)(slash - path + 1) : 0, path, run->verify.next_file_name);
 	return r;
 }
 

@@ -43,7 +43,7 @@ static void batch_redirect_fd(const char *dir, const char *name, int flags, int 
 /* Copies a directory by cp(1), which keeps times, modes, links and holes, and shares blocks where it can. */
 static void batch_copy_workdir(const char *from, const char *to)
 {
-	_cleanup_free_ char *contents = cli_format("%s/.", from);
+	_cleanup_free_ char *contents = text_format("%s/.", from);
 	int status = 0;
 	pid_t pid = contents ? fork() : -1;
 
@@ -88,8 +88,8 @@ static const char **batch_make_argv(const struct batch_run *run, const char *wor
 
 __attribute__((noreturn)) static void batch_become_run(const struct batch_run *run)
 {
-	_cleanup_free_ char *workdir = cli_format("%s/" BATCH_WORKDIR, run->dir),
-			    *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
+	_cleanup_free_ char *workdir = text_format("%s/" BATCH_WORKDIR, run->dir),
+			    *log = text_format("%s/" BATCH_LOG_FILE, run->dir);
 	const char **argv = workdir && log ? batch_make_argv(run, workdir, log) : NULL;
 
 	batch_redirect_fd(run->dir, BATCH_MESSAGES_FILE, O_WRONLY | O_CREAT | O_EXCL, STDERR_FILENO);
@@ -116,7 +116,7 @@ pid_t batch_start_run(const struct batch_run *run)
 
 json_t *batch_read_result(const char *dir)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_RESULT_FILE, dir), *text = NULL;
+	_cleanup_free_ char *path = text_format("%s/" BATCH_RESULT_FILE, dir), *text = NULL;
 	size_t len = 0;
 
 	if (!path || io_read_file(AT_FDCWD, path, BATCH_RESULT_BYTES_MAX, &text, &len) < 0)
@@ -126,7 +126,7 @@ json_t *batch_read_result(const char *dir)
 
 void batch_print_messages(const char *verb, const char *dir)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_MESSAGES_FILE, dir), *text = NULL;
+	_cleanup_free_ char *path = text_format("%s/" BATCH_MESSAGES_FILE, dir), *text = NULL;
 	char *rest = NULL;
 	size_t len = 0;
 
@@ -139,7 +139,7 @@ void batch_print_messages(const char *verb, const char *dir)
 char *batch_make_temporary_dir(const char *verb)
 {
 	const char *base = getenv("TMPDIR");
-	char *path = cli_format("%s/callgate-%s-XXXXXX", base && *base == '/' ? base : "/tmp", verb);
+	char *path = text_format("%s/callgate-%s-XXXXXX", base && *base == '/' ? base : "/tmp", verb);
 
 	if (path && mkdtemp(path))
 		return path;

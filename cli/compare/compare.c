@@ -99,7 +99,7 @@ static bool compare_check_policy(const char *option, const char *value, const ch
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct cli_policy_options options = {0};
 	struct cli_host host = {0};
-	char *name = strcmp(option, "-p") == 0 && !strchr(value, '/') ? cli_format("./%s", value) : strdup(value);
+	char *name = strcmp(option, "-p") == 0 && !strchr(value, '/') ? text_format("./%s", value) : strdup(value);
 	bool valid = cli_list_add_owned(&options.policy_names, name) == 0 && cli_host_init(&host, program) == 0;
 
 	if (!valid)
@@ -172,7 +172,7 @@ static int compare_perform_run(const struct compare_command *compare, size_t whi
 /* Reads a run's result. False with a message if callgate could not run the program at all. */
 static bool compare_read_run(struct compared_run *run)
 {
-	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG_FILE, run->dir);
+	_cleanup_free_ char *log = text_format("%s/" BATCH_LOG_FILE, run->dir);
 	const char *judge;
 
 	run->result = batch_read_result(run->dir);
@@ -198,12 +198,12 @@ static bool compare_read_run(struct compared_run *run)
 static bool compare_run_once(struct compare_command *compare, size_t which, char *const *program)
 {
 	struct compared_run *run = &compare->run[which];
-	_cleanup_free_ char *dir = cli_format("%s/run", compare->runs_dir);
+	_cleanup_free_ char *dir = text_format("%s/run", compare->runs_dir);
 	int r;
 
 	compare->run_count++;
 	run->policy = compare->run_options.item[2 * which + 1];
-	run->dir = cli_format("%s/%zu", compare->runs_dir, which + 1);
+	run->dir = text_format("%s/%zu", compare->runs_dir, which + 1);
 	r = dir && run->dir ? compare_perform_run(compare, which, dir, program) : -ENOMEM;
 	if (r == 0 && rename(dir, run->dir) < 0)
 		r = -errno;

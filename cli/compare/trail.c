@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/texthash.h"
 #include "cli/audit/fields.h"
 #include "cli/cli.h"
@@ -84,7 +85,7 @@ static char *trail_get_error_name(const json_t *line)
 {
 	const json_t *error = json_object_get(line, "errno");
 
-	return json_is_integer(error) ? cli_format("%lld", (long long)json_integer_value(error))
+	return json_is_integer(error) ? text_format("%lld", (long long)json_integer_value(error))
 				      : audit_get_field_for_display(line, "errno");
 }
 

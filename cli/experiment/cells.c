@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "config.h"
 
 #include "base/buf.h"
@@ -106,10 +107,10 @@ uint64_t cell_get_seed(const struct plan *plan, const struct cell *cell)
 static int cell_compute_digest(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
 	_cleanup_free_ char *text =
-		cli_format("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%u\n%llu\n", PACKAGE_VERSION, cell->program->name,
-			   cell->input->name, cell->policy->name, parts->program[cell->program - plan->programs],
-			   parts->input[cell->input - plan->inputs], parts->policy[cell->policy - plan->policies],
-			   cell->repetition, (unsigned long long)cell_get_seed(plan, cell));
+		text_format("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%u\n%llu\n", PACKAGE_VERSION, cell->program->name,
+			    cell->input->name, cell->policy->name, parts->program[cell->program - plan->programs],
+			    parts->input[cell->input - plan->inputs], parts->policy[cell->policy - plan->policies],
+			    cell->repetition, (unsigned long long)cell_get_seed(plan, cell));
 
 	if (!text)
 		return -ENOMEM;

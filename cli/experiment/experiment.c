@@ -83,10 +83,10 @@ static char *experiment_find_dir(const struct experiment_options *options)
 	if (!dir && len > 5 && strcmp(options->plan + len - 5, ".json") == 0)
 		len -= 5;
 	if (!dir)
-		dir = beside = cli_format("%.*s.results", (int)len, options->plan);
+		dir = beside = text_format("%.*s.results", (int)len, options->plan);
 	if (dir && *dir == '/')
 		return strdup(dir);
-	return dir && getcwd(cwd, sizeof(cwd)) ? cli_format("%s/%s", cwd, dir) : NULL;
+	return dir && getcwd(cwd, sizeof(cwd)) ? text_format("%s/%s", cwd, dir) : NULL;
 }
 
 /* Performs `callgate experiment run` with its plan, or `report` with its results directory. Returns the exit status. */

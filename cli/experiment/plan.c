@@ -73,7 +73,7 @@ static void plan_check_member_names(const struct plan_position *spot, json_t *ob
 			struct plan_position inner = plan_position_of_member(spot, object, key);
 			const char *nearest = text_find_nearest_word(key, names);
 			_cleanup_free_ char *message =
-				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
+				nearest ? text_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
 
 			plan_print_error(&inner, message ? message : "unknown key");
 		}
@@ -120,11 +120,11 @@ static char *plan_read_path(const struct plan_position *spot, json_t *object, co
 	const char *text = plan_read_text(spot, object, name, required);
 	bool absolute = text && *text == '/';
 	_cleanup_free_ char *joined =
-		text ? cli_format("%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text) : NULL;
+		text ? text_format("%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text) : NULL;
 	char *path = joined ? realpath(joined, NULL) : NULL;
 
 	if (text && !path) {
-		_cleanup_free_ char *message = cli_format("%s: %s", joined ? joined : text, strerror(errno));
+		_cleanup_free_ char *message = text_format("%s: %s", joined ? joined : text, strerror(errno));
 
 		plan_print_error(&inner, message ? message : "no memory");
 	}

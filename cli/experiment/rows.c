@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/experiment/experiment.h"
 
@@ -16,8 +17,8 @@
 
 int results_write_file(const char *dir, const char *name, const struct buf *text)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", dir, name),
-			    *aside = cli_format("%s/%s.%d", dir, name, getpid());
+	_cleanup_free_ char *path = text_format("%s/%s", dir, name),
+			    *aside = text_format("%s/%s.%d", dir, name, getpid());
 	_cleanup_close_ int fd = path && aside ? open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	int r = text->failed || !path || !aside ? -ENOMEM : fd < 0 ? -errno : io_write_all(fd, text->data, text->len);
 
@@ -69,7 +70,7 @@ static int rows_sort(json_t **rows)
  */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {
-	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, dir, cell),
+	_cleanup_free_ char *path = text_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, dir, cell),
 			    *text = NULL;
 	size_t len = 0;
 	int r = path ? io_read_file(AT_FDCWD, path, ROW_FILE_BYTES_MAX, &text, &len) : -ENOMEM;
@@ -91,7 +92,7 @@ static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 
 int rows_load(const char *dir, json_t **ret_rows)
 {
-	_cleanup_free_ char *cells = cli_format("%s/" RESULTS_CELLS_DIR, dir);
+	_cleanup_free_ char *cells = text_format("%s/" RESULTS_CELLS_DIR, dir);
 	_cleanup_closedir_ DIR *entries = cells ? opendir(cells) : NULL;
 	_cleanup_json_ json_t *rows = json_array();
 	const struct dirent *entry;

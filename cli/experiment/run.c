@@ -42,7 +42,7 @@ struct experiment {
 /* Makes the path of a cell's directory. Owned by the caller; NULL: no memory. */
 static char *cell_get_dir(const struct experiment *experiment, const char *below, const struct cell *cell)
 {
-	return cli_format("%s/%s/%s", experiment->options->dir, below, cell->digest);
+	return text_format("%s/%s/%s", experiment->options->dir, below, cell->digest);
 }
 
 /* With --shard I/N: whether the cell is one of share I, which has every N-th cell. */
@@ -55,7 +55,7 @@ static bool cell_is_of_shard(const struct experiment *experiment, const struct c
 static bool cell_is_finished(const struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *row =
-		cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, experiment->options->dir, cell->digest);
+		text_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, experiment->options->dir, cell->digest);
 
 	return row && access(row, F_OK) == 0;
 }
@@ -112,8 +112,8 @@ static const char **cell_make_options(const struct cell *cell, const char *seed)
 static pid_t cell_start_run(const struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING_DIR, cell);
-	_cleanup_free_ char *seed = cli_format("CALLGATE_SEED=%llu",
-					       (unsigned long long)cell_get_seed(&experiment->plan, cell));
+	_cleanup_free_ char *seed =
+		text_format("CALLGATE_SEED=%llu", (unsigned long long)cell_get_seed(&experiment->plan, cell));
 	_cleanup_free_ const char **options = seed ? cell_make_options(cell, seed) : NULL;
 	_cleanup_list_ struct cli_list command = {0};
 	struct batch_run run = {.dir = dir, .workdir = cell->program->workdir, .options = options,
@@ -132,7 +132,7 @@ static int cell_store_row(const struct experiment *experiment, const struct cell
 			 const json_t *result)
 {
 	_cleanup_free_ char *finished = cell_get_dir(experiment, RESULTS_CELLS_DIR, cell),
-			    *workdir = cli_format("%s/" BATCH_WORKDIR, dir);
+			    *workdir = text_format("%s/" BATCH_WORKDIR, dir);
 	_cleanup_json_ json_t *row = cell_make_row(&experiment->plan, cell, result);
 	_cleanup_free_ char *line = row ? json_dumps(row, JSON_COMPACT) : NULL;
 	_cleanup_buf_ struct buf text = {0};
@@ -255,7 +255,7 @@ static size_t experiment_count_cells_to_run(const struct experiment *experiment)
 /* Makes the results directory or, with `below`, a directory in it, unless it exists. Returns false after a message. */
 static bool results_make_dir(const char *dir, const char *below)
 {
-	_cleanup_free_ char *path = cli_format("%s%s%s", dir, *below ? "/" : "", below);
+	_cleanup_free_ char *path = text_format("%s%s%s", dir, *below ? "/" : "", below);
 
 	if (path && (mkdir(path, 0777) == 0 || errno == EEXIST))
 		return true;
@@ -270,8 +270,8 @@ static bool results_make_dir(const char *dir, const char *below)
  */
 static int results_lock_shard(const struct experiment_options *options)
 {
-	_cleanup_free_ char *path = cli_format("%s/shard-%zu-of-%zu.lock", options->dir, options->shard,
-					       options->shards);
+	_cleanup_free_ char *path =
+		text_format("%s/shard-%zu-of-%zu.lock", options->dir, options->shard, options->shards);
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)

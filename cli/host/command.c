@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
@@ -82,7 +83,7 @@ static char *command_get_path_dir(unsigned number)
 {
 	_cleanup_free_ char *dir = program_get_nth_path_dir(number);
 
-	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
+	return dir ? text_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
 
 /*
@@ -92,7 +93,8 @@ static char *command_get_path_dir(unsigned number)
 static int command_judge_name_in_path_dirs(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *dir = command_get_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
+		_cleanup_free_ char *dir = command_get_path_dir(i),
+				    *file = dir ? text_format("%s/%s", dir, name) : NULL;
 		struct stat st;
 
 		if (!dir)
@@ -131,7 +133,7 @@ static int command_judge_word(const struct command *command, const char *word)
 
 	if (!*word)
 		return 0;
-	path = cli_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
+	path = text_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
 	if (!path)
 		return command_fail_no_memory(command);
 	ret = command_judge_file(command, path);

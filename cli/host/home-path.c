@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host/program.h"
 #include "policy/paths/explain.h"
@@ -54,7 +55,7 @@ static void home_put_quoted_path(struct buf *out, const char *home, const char *
 
 static bool home_is_directory(const char *home, const char *below)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", home, below);
+	_cleanup_free_ char *path = text_format("%s/%s", home, below);
 	struct stat status;
 
 	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -71,7 +72,7 @@ static bool home_directory_is_granted(const struct policy *policy, const char *r
 
 static bool home_has_program(const char *dir, const char *program)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", dir, program);
+	_cleanup_free_ char *path = text_format("%s/%s", dir, program);
 
 	return path && program_is_executable(path);
 }

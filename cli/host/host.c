@@ -12,6 +12,7 @@
 #include "base/hostname.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/host/account.h"
 #include "cli/cli.h"
 #include "cli/host/host.h"
@@ -294,7 +295,7 @@ const char *cli_host_find_program(struct cli_host *host)
 		return host->program_path;
 	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir)
-		inside = cli_format("%s/%s", host->workdir, program);
+		inside = text_format("%s/%s", host->workdir, program);
 	found = program_find_executable(inside ? inside : program);
 	host->program_path = found ? arena_dup(&host->arena, found) : NULL;
 	return host->program_path;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
 /* A directory that holds one subdirectory for each version of an interpreter or for each environment. */
@@ -80,7 +81,7 @@ static bool managers_prefix_is_shared(const char *prefix)
 static bool managers_path_contains_prefix(const char *root, const char *below, const char *prefix, bool itself,
 				       char **ret_place)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
+	_cleanup_free_ char *path = text_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
 	const char *rest = real ? path_get_rest_below(prefix, real) : NULL;
 
 	if (!rest || itself == (*rest != '\0'))
@@ -115,7 +116,7 @@ static bool managers_directory_matches(const struct manager_directory *place, co
 		return false;
 	if (place->default_dir[0] == '/')
 		return managers_directory_contains_prefix(place->default_dir, place, prefix, ret_place);
-	path = home ? cli_format("%s/%s", home, place->default_dir) : NULL;
+	path = home ? text_format("%s/%s", home, place->default_dir) : NULL;
 	return path && managers_directory_contains_prefix(path, place, prefix, ret_place);
 }
 
@@ -123,7 +124,7 @@ bool managers_may_grant_prefix(const char *prefix, const char *named_home, const
 {
 	_cleanup_free_ char *home = named_home ? realpath(named_home, NULL) : NULL;
 	_cleanup_free_ char *workdir = named_workdir ? realpath(named_workdir, NULL) : NULL;
-	_cleanup_free_ char *local_path = home ? cli_format("%s/.local", home) : NULL;
+	_cleanup_free_ char *local_path = home ? text_format("%s/.local", home) : NULL;
 	_cleanup_free_ char *local = local_path ? realpath(local_path, NULL) : NULL;
 
 	*ret_place = NULL;

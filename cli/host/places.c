@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "policy/paths/host-paths.h"
 
@@ -51,7 +52,7 @@ static char *places_resolve_path(const struct writable_places *places, const cha
 		if (found && strcmp(found, "/") == 0 && rest[0] == '/')
 			*found = '\0';
 		if (found)
-			return cli_format("%s%s", found, rest);
+			return text_format("%s%s", found, rest);
 		if (!*head || !slash) /* even "/" could not be resolved, or the relative path has no further parent */
 			return NULL;
 		*slash = '\0';
@@ -103,7 +104,7 @@ int places_judge_path(const struct writable_places *places, enum places_path_use
 	struct places_judgement judging = {.places = places, .use = use, .path = path};
 
 	if (path[0] != '/') {
-		rooted = cli_format("./%s", path);
+		rooted = text_format("./%s", path);
 		judging.path = rooted;
 	}
 	if (judging.path)

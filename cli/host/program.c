@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host/program.h"
 
@@ -73,7 +74,7 @@ static const struct shim_manager *shim_find_manager(const char *root)
 /* Returns the text of a version manager's file such as .python-version, owned, or NULL if it cannot be read. */
 static char *shim_read_version_file(const char *dir, const char *name)
 {
-	_cleanup_free_ char *path = cli_format("%s/%s", dir, name);
+	_cleanup_free_ char *path = text_format("%s/%s", dir, name);
 	char *text;
 	size_t len;
 
@@ -106,7 +107,7 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 /* Finds ROOT/versions/VERSION/bin/NAME. Owned; NULL: it does not exist. */
 static char *shim_find_by_version(const char *root, const char *version, const char *name)
 {
-	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
+	_cleanup_free_ char *path = text_format("%s/versions/%s/bin/%s", root, version, name);
 
 	if (strchr(version, '/') || strcmp(version, "..") == 0)
 		return NULL;
@@ -169,7 +170,7 @@ static char *shim_find_by_asdf_list(const char *path, const char *root, const ch
 		    sscanf(line + sizeof(mark) - 1, "%127s %127s", plugin, version) != 2 || strchr(plugin, '/') ||
 		    strchr(version, '/') || strcmp(plugin, "..") == 0 || strcmp(version, "..") == 0)
 			continue;
-		found = cli_format("%s/installs/%s/%s/bin/%s", root, plugin, version, name);
+		found = text_format("%s/installs/%s/%s/bin/%s", root, plugin, version, name);
 		if (found && program_is_executable(found))
 			return steal_pointer(&found);
 	}
@@ -217,7 +218,7 @@ char *program_find_executable(const char *name)
 		return program_is_executable(name) ? strdup(name) : NULL;
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = program_get_nth_path_dir(i);
-		_cleanup_free_ char *path = dir ? cli_format("%s/%s", *dir ? dir : ".", name) : NULL;
+		_cleanup_free_ char *path = dir ? text_format("%s/%s", *dir ? dir : ".", name) : NULL;
 		char *target;
 
 		if (!dir)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "policy/variables.h"
 
 int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind kind, uint32_t line, const char *what)
@@ -56,7 +57,7 @@ int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t 
 
 	if (!variable || variable->meaning == VARIABLE_SPLITS)
 		return 0;
-	what = cli_format("%s: %s", variable_describe(variable), assignment);
+	what = text_format("%s: %s", variable_describe(variable), assignment);
 	if (!what)
 		return -ENOMEM;
 	brings_code = is_of_text ? variable_brings_code_in_shell(variable, assignment)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/host/libraries.h"
 
 /* Loaders of the distributions, of all architectures. */
@@ -92,7 +93,7 @@ static int loading_take_path(struct loading *loading, const char *list)
 		if (!dir)
 			return -ENOMEM;
 		if (danger) {
-			what = cli_format("\"%.*s\" %s", (int)len, at, danger);
+			what = text_format("\"%.*s\" %s", (int)len, at, danger);
 			r = what ? inspect_findings_add(loading->findings, INSPECT_UNSAFE_RPATH, 0, what) : -ENOMEM;
 		} else {
 			r = cli_list_add_owned(&loading->dirs, steal_pointer(&dir));
@@ -111,7 +112,7 @@ static char *loading_find_library(const struct loading *loading, const char *nam
 	if (strchr(name, '/'))
 		return loading_is_alike(loading, name) ? strdup(name) : NULL;
 	for (size_t i = 0; i < loading->dirs.count; i++) {
-		char *path = cli_format("%s/%s", loading->dirs.item[i], name);
+		char *path = text_format("%s/%s", loading->dirs.item[i], name);
 
 		if (path && loading_is_alike(loading, path))
 			return path;
@@ -129,7 +130,7 @@ static int loading_judge_library(struct loading *loading, size_t at)
 
 	if (!path)
 		return inspect_findings_add(loading->findings, INSPECT_MISSING_LIBRARY, 0, finding->what);
-	what = cli_format("%s from %s", finding->what, path);
+	what = text_format("%s from %s", finding->what, path);
 	if (!what)
 		return -ENOMEM;
 	free(finding->what);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/installed.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/host/program.h"
 #include "cli/inspect/protocol.h"
 
@@ -215,8 +216,8 @@ static int parser_add_failure(const json_t *result, struct inspect_findings *fin
 	if (strcmp(status, "ok") == 0)
 		what = strdup("could not be parsed: the parser printed what it may not");
 	else
-		what = cli_format("could not be parsed: the parser ended with status %s (%lld)", status,
-				  (long long)json_integer_value(json_object_get(result, "exit_code")));
+		what = text_format("could not be parsed: the parser ended with status %s (%lld)", status,
+				   (long long)json_integer_value(json_object_get(result, "exit_code")));
 	return what ? inspect_findings_add(findings, INSPECT_UNPARSABLE, 0, what) : -ENOMEM;
 }
 
@@ -274,7 +275,7 @@ int inspect_run_parser(const struct inspect_subject *subject, const struct cli_l
 		parser_remove_kept_output(result);
 		json_decref(result);
 	} else if (r == -ESRCH) {
-		_cleanup_free_ char *what = cli_format("no %s here", missing);
+		_cleanup_free_ char *what = text_format("no %s here", missing);
 
 		r = what ? inspect_findings_add(findings, INSPECT_NOT_PARSED, 0, what) : -ENOMEM;
 	}

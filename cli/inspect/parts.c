@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/inspect/inspect.h"
 #include "cli/inspect/visits.h"
 #include "supervisor/report.h"
@@ -26,8 +27,8 @@ static char *parts_describe_finding(const char *name, const struct inspect_findi
 {
 	const char *kind = inspect_kind_get_name(finding->kind);
 
-	return finding->line > 0 ? cli_format("%s:%u: %s: %s", name, finding->line, kind, finding->what)
-				 : cli_format("%s: %s: %s", name, kind, finding->what);
+	return finding->line > 0 ? text_format("%s:%u: %s: %s", name, finding->line, kind, finding->what)
+				 : text_format("%s: %s: %s", name, kind, finding->what);
 }
 
 static bool parts_has_file(const struct inspect_program *inspection, const char *name)
@@ -41,8 +42,8 @@ static bool parts_has_file(const struct inspect_program *inspection, const char 
 static bool parts_has_module(const struct inspect_program *inspection, const char *module, const char *dir)
 {
 	const int len = (int)strcspn(module, "./");
-	_cleanup_free_ char *file = cli_format("%s/%.*s.py", dir, len, module),
-			    *package = cli_format("%s/%.*s/__init__.py", dir, len, module);
+	_cleanup_free_ char *file = text_format("%s/%.*s.py", dir, len, module),
+			    *package = text_format("%s/%.*s/__init__.py", dir, len, module);
 
 	return parts_has_file(inspection, file) || parts_has_file(inspection, package);
 }
@@ -187,7 +188,7 @@ static int parts_take_commands(struct inspect_program *inspection, struct cli_li
 		if (*taken != '{')
 			free(taken);
 	}
-	return r == 0 && commands->count > 0 ? cli_list_add_owned(&inspection->commands, cli_format("+%zu", number))
+	return r == 0 && commands->count > 0 ? cli_list_add_owned(&inspection->commands, text_format("+%zu", number))
 					     : r;
 }
 
@@ -235,7 +236,7 @@ char *inspect_parts_join(const struct inspect_program *inspection, size_t i, con
 		return NULL;
 	if (!*name)
 		return strdup(directory);
-	return *directory && *name != '/' ? cli_format("%s/%s", directory, name) : strdup(name);
+	return *directory && *name != '/' ? text_format("%s/%s", directory, name) : strdup(name);
 }
 
 /* Looks at a file that is found by a name, wherever that may be. 0 or -errno. */
@@ -357,7 +358,7 @@ int inspect_parts_look_at_script(struct inspect_program *inspection, const char 
 	int r = parts_look_at_name(inspection, name, type, &is_found);
 
 	if (r == 0 && !is_found && end) {
-		_cleanup_free_ char *other = cli_format("%s%s", name, end);
+		_cleanup_free_ char *other = text_format("%s%s", name, end);
 
 		r = other ? parts_look_at_name(inspection, other, type, &is_found) : -ENOMEM;
 	}
@@ -369,7 +370,7 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
 	struct io_proc_fd_path path = io_proc_fd_path(fd);
 	_cleanup_free_ char *name =
-		inspection->script ? cli_format("code in %s", inspection->script) : strdup(inspection->source);
+		inspection->script ? text_format("code in %s", inspection->script) : strdup(inspection->source);
 
 	if (fd < 0 || !name || io_write_all(fd, code, strlen(code)) < 0)
 		return -ENOMEM;
@@ -379,7 +380,7 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 /* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
 static int parts_look_at_part(struct inspect_program *inspection, const char *part, const char *end, bool *ret_found)
 {
-	_cleanup_free_ char *name = cli_format("%s%s", part, end);
+	_cleanup_free_ char *name = text_format("%s%s", part, end);
 
 	if (!name)
 		return -ENOMEM;

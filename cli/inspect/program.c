@@ -9,6 +9,7 @@
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/host/program.h"
 #include "cli/inspect/command-add.h"
 #include "cli/inspect/command.h"
@@ -131,7 +132,7 @@ static int program_look_along_paths(struct inspect_program *inspection, const st
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < inspection->paths.count; i++) {
-		_cleanup_free_ char *name = cli_format("%s/%s", inspection->paths.item[i], command->program);
+		_cleanup_free_ char *name = text_format("%s/%s", inspection->paths.item[i], command->program);
 
 		r = name ? program_look_in_directories(inspection, line, name, command, &is_found) : -ENOMEM;
 		if (r == 0 && !is_found)
@@ -185,7 +186,7 @@ static int program_look_at_first(struct inspect_program *inspection, const struc
 	if (!inspection->home || strchr(inspection->home, '$'))
 		return inspect_parts_tell(inspection, "~/%s: HOME is not known", *files);
 	for (size_t i = 0; r == 0 && !is_found && files[i]; i++) {
-		_cleanup_free_ char *name = cli_format("%s/%s", inspection->home, files[i]);
+		_cleanup_free_ char *name = text_format("%s/%s", inspection->home, files[i]);
 
 		r = name ? inspect_parts_look_at_optional(inspection, name, &is_found) : -ENOMEM;
 		if (r == 0)

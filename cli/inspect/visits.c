@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 static bool visits_has_seen(const struct inspect_program *inspection, const struct inspect_seen *seen)
 {
@@ -45,7 +46,7 @@ static char *visits_extend_key(char *key, char mark, char *const *texts, size_t 
 	for (size_t i = 0; key && i < count; i++) {
 		_cleanup_free_ char *shorter = key;
 
-		key = cli_format("%s\n%c%s", shorter, mark, texts[i]);
+		key = text_format("%s\n%c%s", shorter, mark, texts[i]);
 	}
 	return key;
 }
@@ -60,9 +61,9 @@ static char *visits_make_key(const struct inspect_program *inspection, const str
 	const struct cli_list *directories = &inspection->directories;
 	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
 	char *home = (char *)(uintptr_t)inspection->home, *input = (char *)(uintptr_t)inspection->input;
-	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
-			       (intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
-			       inspection->is_of_interpreter, inspection->is_lost, inspection->has_other_input);
+	char *key = text_format("%ju:%ju %jd.%ld %d %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
+				(intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
+				inspection->is_of_interpreter, inspection->is_lost, inspection->has_other_input);
 
 	if (!is_in_workdir)
 		key = visits_extend_key(key, 'd', directories->item, directories->count);
@@ -80,8 +81,9 @@ int inspect_visits_find(struct inspect_program *inspection, const struct stat *s
 	for (size_t i = 0; key && i < inspection->visited.count; i++)
 		if (strcmp(inspection->visited.item[i], key) == 0) {
 			free(key);
-			r = *ends->item[i] ? cli_list_add_owned(&inspection->commands, cli_format("=%s", ends->item[i]))
-					   : 0;
+			r = *ends->item[i]
+				    ? cli_list_add_owned(&inspection->commands, text_format("=%s", ends->item[i]))
+				    : 0;
 			return r == 0 ? 1 : r;
 		}
 	r = key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;

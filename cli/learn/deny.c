@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/fold.h"
 #include "cli/learn/pattern.h"
@@ -43,9 +44,9 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 
 	if (!kind)
 		return 0;
-	virt = cli_format("%s/%s", context->workdir_in_view, rest);
-	pattern = everywhere ? cli_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
-	because = cli_format("%s: %s%s", rest, kind, context->allows_risky ? ", which the program did not use" : "");
+	virt = text_format("%s/%s", context->workdir_in_view, rest);
+	pattern = everywhere ? text_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
+	because = text_format("%s: %s%s", rest, kind, context->allows_risky ? ", which the program did not use" : "");
 	if (!virt || !pattern || !because)
 		return -ENOMEM;
 	if (context->allows_risky && needs_have_path_below(needs, virt))

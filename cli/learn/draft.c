@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "policy/parse/format.h"
 #include "supervisor/report.h"
@@ -208,7 +209,7 @@ static int draft_rename(const char *temporary, const char *path, bool must_be_ne
 
 int draft_write(const struct draft *draft, const char *path, bool must_be_new)
 {
-	_cleanup_free_ char *text = json_dumps(draft->root, JSON_INDENT(2)), *aside = cli_format("%s.XXXXXX", path),
+	_cleanup_free_ char *text = json_dumps(draft->root, JSON_INDENT(2)), *aside = text_format("%s.XXXXXX", path),
 			    *line = NULL;
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_close_ int fd = -1;

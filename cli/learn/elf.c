@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host/libraries.h"
 
@@ -74,14 +75,14 @@ static int elf_try_library(struct elf_search *search, const struct elf_file *fil
 
 	if (!top)
 		return 0;
-	path = *name == '/' ? strdup(name) : cli_format("%s/%s", top, name);
+	path = *name == '/' ? strdup(name) : text_format("%s/%s", top, name);
 	real = path ? realpath(path, NULL) : NULL;
 	if (!path)
 		return -ENOMEM;
 	if (!real || !elf_library_is_of_same_machine(file, real))
 		return 0;
 	r = elf_search_add_file(search, real, path, POLICY_READ,
-				cli_format("needed by %s as %s, found by %s", file->path, name, how));
+				text_format("needed by %s as %s, found by %s", file->path, name, how));
 	return r < 0 ? r : 1;
 }
 
@@ -201,7 +202,7 @@ static int elf_add_loader(struct elf_search *search, const struct elf_file *file
 		return 0;
 	}
 	return elf_search_add_file(search, real, loader, elf_get_loader_right(loader),
-				   cli_format("the loader of %s", file->path));
+				   text_format("the loader of %s", file->path));
 }
 
 /* Adds the loader that the program's PT_INTERP names. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/learn.h"
 #include "cli/learn/pattern.h"
@@ -42,7 +43,7 @@ static char *endpoints_make_request(const struct network_need *net, bool every)
 
 	if (!path)
 		return NULL;
-	return cli_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
+	return text_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
 }
 
 /* Whether a need is a request that a rule can name: "*", as a method or in a path, would mean something else there. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/pattern.h"
 #include "cli/learn/units.h"
@@ -34,7 +35,7 @@ static char *groups_make_reason(const struct fold_item *item, size_t count, cons
 			first = origin;
 	}
 	one = need_origin_describe(first);
-	return one ? cli_format("%zu names %s, %" PRIu64 " records; %s", count, of, records, one) : NULL;
+	return one ? text_format("%zu names %s, %" PRIu64 " records; %s", count, of, records, one) : NULL;
 }
 
 /* Order for qsort(3): by group key and right, so that a group's items are neighbours; items without a key come last. */
@@ -99,7 +100,7 @@ static int groups_try_directory_rule(struct fold *fold, struct fold_item *item, 
 	const size_t least = item->unmet->right == POLICY_EXEC ? PROGRAMS_FOR_ONE_RULE_MIN
 			     : item->package                   ? PACKAGE_FILES_FOR_ONE_RULE_MIN
 							       : LIBRARY_FILES_FOR_ONE_RULE_MIN;
-	_cleanup_free_ char *of = item->package ? cli_format("of package %s", item->package) : strdup("of a library");
+	_cleanup_free_ char *of = item->package ? text_format("of package %s", item->package) : strdup("of a library");
 
 	return count < least ? 0
 	       : !of         ? -ENOMEM
@@ -176,7 +177,7 @@ int groups_merge_paths_by_suffix(struct fold *fold)
 
 		if (item->is_granted || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
 			continue;
-		item->group_key = cli_format("%.*s*%s", (int)(name - item->grant_path), item->grant_path, dot);
+		item->group_key = text_format("%.*s*%s", (int)(name - item->grant_path), item->grant_path, dot);
 		if (!item->group_key)
 			return -ENOMEM;
 	}

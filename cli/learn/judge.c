@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/learn/learn.h"
 #include "policy/paths/secrets.h"
 
@@ -234,7 +235,7 @@ int learn_deny_secrets(struct learn *learn)
 		    path_is_below(path, learn->workdir_in_view) || !judge_grants_reading(judge, path) ||
 		    (learn->allow_risky && needs_have_path_below(&learn->needs, path)))
 			continue;
-		because = cli_format("%s, which another rule would grant", secret[i].kind);
+		because = text_format("%s, which another rule would grant", secret[i].kind);
 		r = because ? draft_add_deny_rule(&learn->draft, secret[i].pattern, because) : -ENOMEM;
 	}
 	return r;

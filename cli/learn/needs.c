@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
 /* An entry of the index of needs: a key, and the position of its need in needs->need. */
@@ -223,9 +224,9 @@ char *need_origin_describe(const struct need_origin *origin)
 {
 	if (origin->reason)
 		return strdup(origin->reason);
-	return cli_format("%s by %s, %" PRIu64 " time%s, first at record %" PRIu64, origin->call ? origin->call : "?",
-			  origin->exe ? origin->exe : "the program", origin->count, origin->count == 1 ? "" : "s",
-			  origin->first);
+	return text_format("%s by %s, %" PRIu64 " time%s, first at record %" PRIu64, origin->call ? origin->call : "?",
+			   origin->exe ? origin->exe : "the program", origin->count, origin->count == 1 ? "" : "s",
+			   origin->first);
 }
 
 void needs_release(struct needs *needs)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/host/account.h"
 #include "cli/learn/learn.h"
@@ -108,7 +109,7 @@ static int learn_read_earlier_policy(struct learn *learn)
 /* Checks that the policy can be written, before the program runs, perhaps for hours. */
 static int learn_check_output(const struct learn *learn)
 {
-	_cleanup_free_ char *path = cli_format("%s.XXXXXX", learn->output);
+	_cleanup_free_ char *path = text_format("%s.XXXXXX", learn->output);
 	_cleanup_close_ int fd = path ? mkostemp(path, O_CLOEXEC) : -1;
 
 	if (fd >= 0 && unlink(path) == 0)
@@ -177,7 +178,7 @@ static int learn_prepare_places(struct learn *learn)
 		learn->base_profile_path = realpath(learn->base_profile, NULL);
 		learn->base_profile = learn->base_profile_path ? learn->base_profile_path : learn->base_profile;
 	}
-	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
+	learn->draft_path = text_format("%s.learning-%d.json", learn->output, (int)getpid());
 	learn->runs_dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;
 	return learn->runs_dir ? 0 : -ENOENT;
 }

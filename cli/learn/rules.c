@@ -220,7 +220,7 @@ int rules_try_one_rule_for_group(const struct fold *fold, unsigned right, const 
 int rules_add_directory_only(const struct fold *fold, const struct need *need)
 {
 	/* no file has such a name, so the rule grants only the directory */
-	_cleanup_free_ char *only = cli_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
+	_cleanup_free_ char *only = text_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
 	const struct unmet_need unmet = {.need = need, .right = POLICY_READ};
 
 	return only ? rules_add_to_draft(fold, &unmet, only, need_origin_describe(&need->origin), NULL, NULL) : -ENOMEM;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/learn/learn.h"
 #include "cli/learn/pattern.h"
@@ -23,7 +24,7 @@
 static int runs_write_json(const struct learn *learn, const char *name, json_t *object_taken)
 {
 	_cleanup_json_ json_t *object = object_taken;
-	_cleanup_free_ char *path = cli_format("%s/%s", learn->runs_dir, name);
+	_cleanup_free_ char *path = text_format("%s/%s", learn->runs_dir, name);
 
 	if (object && path && json_dump_file(object, path, JSON_INDENT(1)) == 0)
 		return 0;
@@ -177,8 +178,8 @@ static int runs_check_result(const json_t *result, const char *dir)
 static int runs_run_program(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
 			    json_t **ret_result)
 {
-	_cleanup_free_ char *dir = cli_format("%s/%u", learn->runs_dir, learn->next_run_number++),
-			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->runs_dir);
+	_cleanup_free_ char *dir = text_format("%s/%u", learn->runs_dir, learn->next_run_number++),
+			    *where = text_format("%s/" RUNS_WORKDIR_FILE, learn->runs_dir);
 	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
 	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
 				      .program = (const char *const *)learn->program, .stdin_path = input};
@@ -230,7 +231,7 @@ static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 /* Adds what the log of a run shows as needed; with `denied`, only of denied calls. 0, or -errno after a message. */
 static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 {
-	_cleanup_free_ char *path = cli_format("%s/" BATCH_LOG_FILE, dir);
+	_cleanup_free_ char *path = text_format("%s/" BATCH_LOG_FILE, dir);
 	_cleanup_free_ struct runs_reader *context = calloc(1, sizeof(*context));
 	const struct replay_reader reader = {.path = path, .record = runs_add_needs_of_record, .ctx = context};
 	struct replay_log_state state = {0};

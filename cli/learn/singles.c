@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/pattern.h"
 
@@ -50,8 +51,8 @@ static int singles_add_missing_path(const struct fold *fold, const struct fold_i
 	blurred = pattern_replace_random_in_name(name);
 	if (!blurred)
 		return -ENOMEM;
-	pattern = cli_format("%s/%s%s%s", dir, blurred, *blurred && blurred[strlen(blurred) - 1] == '*' ? "" : "*",
-			     below ? "/**" : "");
+	pattern = text_format("%s/%s%s%s", dir, blurred, *blurred && blurred[strlen(blurred) - 1] == '*' ? "" : "*",
+			      below ? "/**" : "");
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 
@@ -65,7 +66,7 @@ static int singles_add_in_workdir(const struct fold *fold, const struct fold_ite
 	const char *rest = rules_get_rest_in_workdir(fold->context, item->unmet->need->path);
 	_cleanup_free_ char *blurred = pattern_replace_temporary_names(rest), *pattern = NULL;
 
-	pattern = blurred ? cli_format("%s%s%s", fold->context->workdir_in_view, *rest ? "/" : "", blurred) : NULL;
+	pattern = blurred ? text_format("%s%s%s", fold->context->workdir_in_view, *rest ? "/" : "", blurred) : NULL;
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, false) : -ENOMEM;
 }
 
@@ -127,7 +128,7 @@ static int singles_add_link(const struct fold *fold, const struct fold_item *ite
 
 	if (target && path_is_below(target, "/usr") && path_is_below(host, "/usr"))
 		return rules_add_for_need(fold, item->unmet, item->grant_path, false);
-	pattern = cli_format("%s*", item->grant_path);
+	pattern = text_format("%s*", item->grant_path);
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 

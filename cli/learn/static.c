@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/host/program.h"
 #include "cli/learn/elf.h"
 #include "cli/learn/learn.h"
@@ -48,7 +49,7 @@ static bool static_find_program(const char *name, struct found_file *ret_name)
 		return static_resolve_path(strdup(name), ret_name);
 	for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += *at == ':') {
 		size_t len = strcspn(at, ":");
-		char *file = cli_format("%.*s/%s", (int)len, at, name);
+		char *file = text_format("%.*s/%s", (int)len, at, name);
 
 		if (file && access(file, X_OK) == 0)
 			return static_resolve_path(file, ret_name);
@@ -87,14 +88,14 @@ static int static_follow_script(struct elf_search *search, struct found_file *na
 	if (!word || *word != '/' || !static_resolve_path(strdup(word), &next))
 		return -ENOEXEC;
 	free(*because);
-	*because = cli_format("the interpreter of %s", name->path);
+	*because = text_format("the interpreter of %s", name->path);
 	found_file_release(name);
 	*name = next;
 	word = strcmp(strrchr(word, '/'), "/env") == 0 ? static_get_word_for_env(rest) : NULL;
 	if (!*because || !word || !static_find_program(word, &program))
 		return *because ? 1 : -ENOMEM;
 	r = elf_search_add_file(search, name->path, name->written, POLICY_EXEC, steal_pointer(because));
-	*because = cli_format("started by %s", name->written);
+	*because = text_format("started by %s", name->written);
 	found_file_release(name);
 	*name = program;
 	return r < 0 ? r : *because ? 1 : -ENOMEM;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/libraries/list.h"
 #include "cli/load.h"
 
@@ -133,7 +134,7 @@ static char *libraries_make_absolute(const char *python)
 {
 	_cleanup_free_ char *here = python && *python != '/' && strchr(python, '/') ? realpath(".", NULL) : NULL;
 
-	return here ? cli_format("%s/%s", here, python) : NULL;
+	return here ? text_format("%s/%s", here, python) : NULL;
 }
 
 /* Makes the host, with the policy if there is one. Returns CLI_EXIT_OK or CLI_EXIT_ERROR. */

@@ -59,7 +59,7 @@ static size_t list_count_files(const struct packages *packages, const struct pac
 	size_t count = 0;
 
 	for (size_t i = 0; i < package->file_count; i++) {
-		_cleanup_free_ char *path = cli_format("%s/%s", site, package->file[i]);
+		_cleanup_free_ char *path = text_format("%s/%s", site, package->file[i]);
 		_cleanup_free_ char *real = path ? realpath(path, NULL) : NULL;
 		_cleanup_close_ int fd = real ? io_open_without_links(real, O_PATH) : -1;
 		struct stat status;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/policy/verbs.h"
 
 #define NEW_POLICY_FILE_MODE 0644
@@ -15,7 +16,7 @@ int policy_replace_file(const char *path, const char *text)
 {
 	_cleanup_free_ char *found = realpath(path, NULL); /* a symbolic link stays: its target is replaced */
 	const char *real = found ? found : path;
-	_cleanup_free_ char *name = cli_format("%s.XXXXXX", real);
+	_cleanup_free_ char *name = text_format("%s.XXXXXX", real);
 	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;
 	struct stat status = {.st_mode = NEW_POLICY_FILE_MODE};
 	int ret;

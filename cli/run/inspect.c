@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/host/program.h"
 #include "cli/inspect/program.h"
 #include "cli/run/private.h"
@@ -31,9 +32,9 @@ static char *run_get_host_path(const struct run *run, const char *name)
 	const size_t len = strlen(workdir);
 
 	if (*name != '/')
-		return cli_format("%s/%s", run->workdir, name);
+		return text_format("%s/%s", run->workdir, name);
 	return strncmp(name, workdir, len) == 0 && (name[len] == '/' || name[len] == '\0')
-		       ? cli_format("%s%s", run->workdir, name + len)
+		       ? text_format("%s%s", run->workdir, name + len)
 		       : strdup(name);
 }
 
@@ -63,7 +64,7 @@ static char *run_find_inspected_program(const struct run *run, const char *name)
 		_cleanup_free_ char *file = NULL, *path = NULL;
 
 		end = strchrnul(at, ':');
-		file = end > at ? cli_format("%.*s/%s", (int)(end - at), at, name) : strdup(name);
+		file = end > at ? text_format("%.*s/%s", (int)(end - at), at, name) : strdup(name);
 		path = file ? run_get_host_path(run, file) : NULL;
 		if (path && program_is_executable(path))
 			return steal_pointer(&path);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/host/account.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
@@ -32,7 +33,7 @@ static int prepare_scratch_directory(struct run *run)
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
 	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
-						   : cli_format("%s/work", run->scratch.path);
+						   : text_format("%s/work", run->scratch.path);
 	return run->workdir ? 0 : run_refuse_no_memory(run);
 }
 
@@ -183,7 +184,7 @@ static int prepare_judge_parent_directory(struct run *run, const char *what, con
 
 	if (dir && places_judge_path(&places, PLACES_PATH_IS_GRANTED, dir, &real, &why) < 0)
 		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
-	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
+	*ret_path = real ? text_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
 	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
 }
 
@@ -230,7 +231,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_phase
 	if (!slash || !run->user.set)
 		return 0;
 	dirfd = dir ? io_open_without_links(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
-	name = dirfd < 0 ? NULL : cli_format("/proc/self/fd/%d/%s", dirfd, slash + 1);
+	name = dirfd < 0 ? NULL : text_format("/proc/self/fd/%d/%s", dirfd, slash + 1);
 	part->audit_fd = dirfd < 0 ? dirfd : name ? audit_make_log_file(name) : -ENOMEM;
 	if (part->audit_fd == -EEXIST)
 		return run_report_refusal(run, "audit_failed", "the log %s exists; remove it or name another file",
@@ -298,7 +299,7 @@ static int prepare_make_logs(struct run *run)
 	if (!run->program_phase.log_path)
 		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
 	run->setup_phase.log_path =
-		run->options.setup_command ? cli_format("%s.setup", run->program_phase.log_path) : NULL;
+		run->options.setup_command ? text_format("%s.setup", run->program_phase.log_path) : NULL;
 	if (run->options.setup_command && !run->setup_phase.log_path)
 		return run_refuse_no_memory(run);
 	exit_code = prepare_make_log(run, named, &run->program_phase);

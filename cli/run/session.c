@@ -114,7 +114,7 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 
 static int session_start(struct run *run)
 {
-	_cleanup_free_ char *name = cli_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
+	_cleanup_free_ char *name = text_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
 	struct process_session session = {.idle_limit_ns = run->options.session_idle_ns, .listen_fd = -1,
 					  .holding_client_fd = run->options.session_holder_fd};
 	int pipe_fd[2], exit_code;

@@ -308,7 +308,7 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 			cli_note("callgate: %s", advice);
 		return;
 	}
-	message = advice ? cli_format("%s; %s", outcome->error_message, advice) : NULL;
+	message = advice ? text_format("%s; %s", outcome->error_message, advice) : NULL;
 	cli_print_error("run", "%s", message ? message : outcome->error_message);
 	if (message)
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));

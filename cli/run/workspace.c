@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/run/private.h"
 #include "workspace/store.h"
 
@@ -134,7 +135,7 @@ int run_make_workspace(struct run *run)
 	if (exit_code || run->workspace_dirs.count == 0)
 		return exit_code;
 	workspace_note_foreign_dirs(run);
-	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
+	run->workspace_path = text_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
 	if (!run->workspace_path)
 		return run_refuse_no_memory(run);
 	fd = workspace_create(scratch->base_fd, scratch->id, (const char *const *)run->workspace_dirs.item,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/session/session.h"
 #include "keeper/scratch.h"
 #include "keeper/session-client.h"
@@ -28,7 +29,7 @@ int session_open_directory(void)
  */
 static char *session_find_socket_name(int dir_fd, const char *id, size_t *ret_count)
 {
-	_cleanup_free_ char *prefix = cli_format(SESSION_SOCKET_PREFIX "%s", id), *found = NULL;
+	_cleanup_free_ char *prefix = text_format(SESSION_SOCKET_PREFIX "%s", id), *found = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
 	int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
 	const struct dirent *entry;

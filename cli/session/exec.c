@@ -130,7 +130,7 @@ static int exec_print_refusal(const struct exec_client *exec, int exit_code)
 
 	if (!exec->options.json || !why)
 		return exit_code;
-	message = cli_format("not started, because of what was found in it: %s", why);
+	message = text_format("not started, because of what was found in it: %s", why);
 	(void)cli_print_json("session",
 			     json_pack("{s:s, s:i, s:n, s:{s:s, s:s*}, s:o*}", "status", "refused", "exit_code",
 				       exit_code, "signal", "error", "code", "inspect", "message", message, "inspect",

@@ -108,7 +108,7 @@ static int look_take_variables(const json_t *env, struct inspect_program *inspec
 	{ /* cppcheck does not know the macro */
 		if (r == 0 && strcmp(name, "PATH") != 0 && json_is_string(value))
 			r = cli_list_add_owned(&inspection->variables,
-					       cli_format("%s=%s", name, json_string_value(value)));
+					       text_format("%s=%s", name, json_string_value(value)));
 	}
 	return r;
 }

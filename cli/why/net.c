@@ -165,9 +165,9 @@ static const char *why_get_proto_name(const struct net_question *asked)
 static char *why_format_subject(const struct net_question *asked)
 {
 	if (asked->is_request)
-		return cli_format("%s %s%s://%s%s", asked->http_method, asked->wants_upgrade ? "ws" : "http",
-				  asked->uses_tls ? "s" : "", asked->endpoint, asked->url_path);
-	return cli_format("%s%s", asked->endpoint, asked->uses_udp ? "/udp" : "");
+		return text_format("%s %s%s://%s%s", asked->http_method, asked->wants_upgrade ? "ws" : "http",
+				   asked->uses_tls ? "s" : "", asked->endpoint, asked->url_path);
+	return text_format("%s%s", asked->endpoint, asked->uses_udp ? "/udp" : "");
 }
 
 /* Says whether callgate sees the requests of a connection, or passes its bytes on. */
@@ -254,28 +254,28 @@ static char *why_suggest_rule(const struct net_question *asked)
 	if (asked->verdict.is_allowed)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
-		return cli_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
+		return text_format("no rule can: a deny beats everything; remove %s", asked->verdict.label);
 	if (asked->why_never_allowed)
-		return cli_format("no rule can: the address is never connected to (%s)", asked->why_never_allowed);
+		return text_format("no rule can: the address is never connected to (%s)", asked->why_never_allowed);
 	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
 	if (asked->is_request &&
 	    !net_http_rule_can_name(asked->wants_upgrade ? NULL : asked->http_method, asked->url_path))
 		return strdup("no rule permits just this: its method or path would mean something else there");
 	if (asked->is_request)
-		return cli_format("--allow '%s %s://%s%s'", asked->wants_upgrade ? "WEBSOCKET" : asked->http_method,
-				  asked->uses_tls ? "https" : "http", asked->endpoint, asked->url_path);
+		return text_format("--allow '%s %s://%s%s'", asked->wants_upgrade ? "WEBSOCKET" : asked->http_method,
+				   asked->uses_tls ? "https" : "http", asked->endpoint, asked->url_path);
 	if (asked->uses_udp)
-		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
-				  "\"port\": %u, \"proto\": \"udp\"}]}}",
-				  asked->host, asked->port);
+		return text_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
+				   "\"port\": %u, \"proto\": \"udp\"}]}}",
+				   asked->host, asked->port);
 	if (asked->known_address_count > 0 && asked->known_addresses[0].not_public_class &&
 	    strcmp(asked->known_addresses[0].not_public_class, "loopback") == 0)
-		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
-				  asked->port, asked->endpoint);
-	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
-			  "[{\"host\": \"%s\", \"port\": %u}]}}",
-			  asked->endpoint, asked->host, asked->port);
+		return text_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
+				   asked->port, asked->endpoint);
+	return text_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
+			   "[{\"host\": \"%s\", \"port\": %u}]}}",
+			   asked->endpoint, asked->host, asked->port);
 }
 
 /* Whether a denied request is asked about. */
@@ -434,7 +434,7 @@ int why_answer_listen(const struct policy *policy, const char *text, bool json)
 		return CLI_EXIT_ERROR;
 	}
 	name = verdict_get_name(verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY);
-	suggestion = verdict.is_allowed ? NULL : cli_format("--listen %s", text);
+	suggestion = verdict.is_allowed ? NULL : text_format("--listen %s", text);
 	if (json) {
 		exit_code = cli_print_json(
 			"why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name, "op", "listen",

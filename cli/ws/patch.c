@@ -176,11 +176,7 @@ static bool patch_can_say_differences(const struct workspace_change *change)
 /* The name of a path in the patch. Owned by the caller; NULL: no memory. */
 static char *patch_make_name(const struct ws_patch *patch, const char *path)
 {
-	char *name;
-
-	if (!patch->dir)
-		return strdup(path);
-	return asprintf(&name, "%s/%s", patch->dir + 1, path) < 0 ? NULL : name;
+	return patch->dir ? text_format("%s/%s", patch->dir + 1, path) : strdup(path);
 }
 
 /* Prints a file that was and is one, such as a modified one. */

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "policy/parse/keys.h"
 #include "policy/parse/source.h"
 
@@ -75,11 +76,8 @@ static char *format_get_sort_text(const json_t *item)
 {
 	const json_t *path = json_is_object(item) ? json_object_get(item, "path") : item;
 	_cleanup_free_ char *whole = json_dumps(item, JSON_ENCODE_ANY);
-	char *text;
 
-	return whole && asprintf(&text, "%s\n%s", json_is_string(path) ? json_string_value(path) : "", whole) >= 0
-		       ? text
-		       : NULL;
+	return whole ? text_format("%s\n%s", json_is_string(path) ? json_string_value(path) : "", whole) : NULL;
 }
 
 /* Compares two items: numbers by value, and before texts. */

@@ -90,16 +90,13 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 		return NULL;
 	}
 	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0) {
-		if (asprintf(ret_why, "a deny beats everything; remove %s", decision->rule) < 0)
-			*ret_why = NULL;
+		*ret_why = text_format("a deny beats everything; remove %s", decision->rule);
 		return NULL;
 	}
 	if (strcmp(decision->reason, "not_in_libraries") == 0)
 		return suggest_library(decision->rule);
 	if (strcmp(decision->reason, "after_read") == 0) {
-		if (asprintf(ret_why, "what was read before has closed it; add it to \"write\" of %s",
-			     decision->rule) < 0)
-			*ret_why = NULL;
+		*ret_why = text_format("what was read before has closed it; add it to \"write\" of %s", decision->rule);
 		return NULL;
 	}
 	(void)snprintf(grant, sizeof(grant), "%s", path);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/network/net.h"
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
@@ -144,9 +145,10 @@ char *suggest_library(const char *rule)
 {
 	_cleanup_free_ char *language = NULL, *name = NULL, *quoted = NULL;
 
-	if (!rule || !suggest_find_library(rule, &language, &name) || asprintf(&quoted, "\"%s\"", name) < 0)
+	if (!rule || !suggest_find_library(rule, &language, &name))
 		return NULL;
-	return suggest_libraries(language, quoted);
+	quoted = text_format("\"%s\"", name);
+	return quoted ? suggest_libraries(language, quoted) : NULL;
 }
 
 char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why)

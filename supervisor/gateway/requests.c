@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_US 1000u
@@ -21,9 +22,8 @@ int requests_add(struct connections *connections, struct connection *conn, const
 	if (!request)
 		return -ENOMEM;
 	request->id = record->id;
-	if (asprintf(&request->texts, "%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
-		     record->rule) < 0)
-		request->texts = NULL; /* undefined after a failure */
+	request->texts = text_format("%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
+				     record->rule);
 	if (!request->texts || !tsearch(request, &connections->request_tree, connections_compare_ids)) {
 		free(request->texts);
 		free(request);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/starter.h"
 
@@ -102,12 +103,9 @@ static int start_join_system_and_upstream_cas(struct egress_start_state *state, 
 	state->root_certificates_pem = egress_read_system_roots(&len);
 	if (!more)
 		return 0;
-	if (asprintf(&state->root_and_upstream_certificates_pem, "%s\n%s",
-		     state->root_certificates_pem ? state->root_certificates_pem : "", more) < 0) {
-		state->root_and_upstream_certificates_pem = NULL; /* undefined after a failure */
-		return -ENOMEM;
-	}
-	return 0;
+	state->root_and_upstream_certificates_pem =
+		text_format("%s\n%s", state->root_certificates_pem ? state->root_certificates_pem : "", more);
+	return state->root_and_upstream_certificates_pem ? 0 : -ENOMEM;
 }
 
 /* Reads root certificates and secrets for egress, unless the caller has read them. */

@@ -93,8 +93,7 @@ static void pausing_send_no_workspace(struct client *client, const char *path, i
 		clients_send_error(client, "no_workspace", "the session was made without --cow");
 		return;
 	}
-	if (asprintf(&message, "%s cannot be opened: %s", path, strerror(-error)) < 0)
-		message = NULL;
+	message = text_format("%s cannot be opened: %s", path, strerror(-error));
 	clients_send_error(client, "no_workspace", message ? message : "no memory");
 }
 

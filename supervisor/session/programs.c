@@ -14,6 +14,7 @@
 #include "base/fdpass.h"
 #include "base/io.h"
 #include "base/proc/stat.h"
+#include "base/text.h"
 #include "supervisor/environment.h"
 #include "supervisor/limits/killtree.h"
 #include "supervisor/lookup.h"
@@ -72,10 +73,9 @@ static void request_add_text(struct request_text *text, const char *part)
 
 static void request_add_variable(struct request_text *text, const char *name, const char *value)
 {
-	_cleanup_free_ char *variable = NULL;
+	_cleanup_free_ char *variable = text_format("%s=%s", name, value);
 
-	if (asprintf(&variable, "%s=%s", name, value) < 0) {
-		variable = NULL;
+	if (!variable) {
 		text->is_full = true;
 		return;
 	}

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "syscalls/account/changes-private.h"
 
 /*
@@ -435,13 +436,11 @@ static bool changes_entry_is_dir(int dirfd, const struct dirent *entry)
  */
 static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
-	_cleanup_free_ char *tail = NULL;
+	_cleanup_free_ char *tail = text_format("%s/%s", dir, entry->d_name);
 	int r;
 
-	if (asprintf(&tail, "%s/%s", dir, entry->d_name) < 0) {
-		tail = NULL;
+	if (!tail)
 		return -ENOMEM;
-	}
 	if (!moved_path_fill_place_below(walk->move->present_path, tail, &walk->place)) {
 		walk->changes->unlisted_count++;
 		return 0;

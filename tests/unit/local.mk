@@ -490,7 +490,7 @@ tests_unit_agents_test_loop_LDADD = libcallgate_agents.a libcallgate_base.a $(UN
 tests_unit_agents_test_loop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=reallocarray
 UNIT_TESTS += tests/unit/agents/test_e2b
 tests_unit_agents_test_e2b_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
-tests_unit_agents_test_e2b_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=strdup,--wrap=asprintf,--wrap=__asprintf_chk
+tests_unit_agents_test_e2b_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=strdup,--wrap=text_format
 UNIT_TESTS += tests/unit/agents/test_host_command
 tests_unit_agents_test_host_command_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_look_queue

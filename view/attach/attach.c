@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "view/attach/names.h"
 #include "view/attach/private.h"
 
@@ -133,7 +134,9 @@ static int attach_mount_without_virtual_path(struct attach_state *attach, struct
 		r = mknodat(attach->pathless_mounts_fd, name, S_IFREG | 0444, 0);
 	else
 		r = mkdirat(attach->pathless_mounts_fd, name, 0755);
-	if (r < 0 || asprintf(&host, "%s/%s", attach->pathless_mounts_dir, name) < 0)
+	if (r == 0)
+		host = text_format("%s/%s", attach->pathless_mounts_dir, name);
+	if (!host)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
 	free(mount->host_path);
 	mount->host_path = host;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/paths/below.h"
 #include "view/attach/names.h"
 #include "view/overlay.h"
@@ -319,13 +320,12 @@ static int missing_names_mount_overlay(const struct missing_names_state *state, 
 /* Mounts an overlay over a directory that lacks names at which mounts are attached. */
 static int missing_names_add_to_dir(struct missing_names_state *state, const struct missing_name *dir)
 {
-	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->existing_dir_len), *attached = NULL;
+	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->existing_dir_len);
+	_cleanup_free_ char *attached = path ? text_format("/%s%s", VIEW_ROOT_DIR_NAME, path) : NULL;
 	int r = state->mount_points_before.points == 0 ? overlays_read_mount_points(&state->mount_points_before) : 0;
 
-	if (!path || asprintf(&attached, "/%s%s", VIEW_ROOT_DIR_NAME, path) < 0) {
-		attached = NULL; /* asprintf(3) leaves it undefined on failure */
+	if (!attached)
 		return -ENOMEM;
-	}
 	/* An overlay would hide the mounts that exist below the directory. */
 	if (r < 0 || overlays_has_mount_below(&state->mount_points_before, attached))
 		return r;

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "view/create/build.h"
 
 #define VIEW_OVERLAYS_MAX 200u /* overlays of grants whose writes go to the scratch directory */
@@ -54,14 +55,11 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 static int build_mount_overlay_at(struct build_state *build, const struct policy_mount *grant, unsigned flags,
 				  const char *name)
 {
-	_cleanup_free_ char *virt = NULL, *host = NULL;
+	_cleanup_free_ char *virt = text_format("%s/%s", grant->virt[1] ? grant->virt : "", name);
+	_cleanup_free_ char *host = text_format("%s/%s", grant->host_path[1] ? grant->host_path : "", name);
 	struct policy_mount part = *grant;
 	int r;
 
-	if (asprintf(&virt, "%s/%s", grant->virt[1] ? grant->virt : "", name) < 0)
-		virt = NULL;
-	if (asprintf(&host, "%s/%s", grant->host_path[1] ? grant->host_path : "", name) < 0)
-		host = NULL;
 	if (!virt || !host)
 		return -ENOMEM;
 	part.virt = virt;
@@ -93,14 +91,12 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 /* Makes a missing directory that a run would make (@workdir/.tmp) in the scratch directory, and mounts that. */
 static int build_mount_missing_grant(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	_cleanup_free_ char *host = NULL;
+	_cleanup_free_ char *host = text_format("%s/made-%zu", build->options->scratch_host, build->overlays.count++);
 	struct policy_mount made = *grant;
 	int r;
 
-	if (asprintf(&host, "%s/made-%zu", build->options->scratch_host, build->overlays.count++) < 0) {
-		host = NULL;
+	if (!host)
 		return -ENOMEM;
-	}
 	made.host_path = host;
 	r = build_make_private_dir(host);
 	return r < 0 ? r : build_mount_without_overlay(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "view/create/build.h"
 #include "view/fixed.h"
 
@@ -22,9 +23,9 @@ static int build_mount_skeleton_file(struct build_state *build, const char *virt
 	struct held_dir *held = NULL;
 	int r = view_skeleton_add_file(build->view, virt, text, len);
 
-	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
-		host = NULL; /* asprintf(3) leaves it undefined on failure */
-		r = -ENOMEM;
+	if (r == 0) {
+		host = text_format("%s%s", build->view->skeleton_host, virt);
+		r = host ? 0 : -ENOMEM;
 	}
 	if (r == 0)
 		r = build_find_or_make_held_dir(build, host, virt, &held);
@@ -157,10 +158,9 @@ int build_mount_root(struct build_state *build)
 
 	if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	if (asprintf(&view->skeleton_host, "%s/%s", own ? "" : options->scratch_host, name) < 0) {
-		view->skeleton_host = NULL;
+	view->skeleton_host = text_format("%s/%s", own ? "" : options->scratch_host, name);
+	if (!view->skeleton_host)
 		return -ENOMEM;
-	}
 	view->standin_host = strdup(view->skeleton_host);
 	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -63,13 +63,9 @@ int build_check_workspace_grant(const struct build_state *build, const struct po
 /* Opens the directory of layer `at`. A descriptor or -errno. */
 static int build_open_kept_layer(const struct build_state *build, int at)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = text_format("%s/%d", build->options->workspace_host, at);
 
-	if (asprintf(&path, "%s/%d", build->options->workspace_host, at) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	return io_open_without_links(path, O_RDONLY | O_DIRECTORY);
+	return path ? io_open_without_links(path, O_RDONLY | O_DIRECTORY) : -ENOMEM;
 }
 
 enum build_layer build_find_layer(const struct build_state *build, int at)
@@ -173,9 +169,10 @@ int build_find_workspace_copy(struct build_state *build, const struct policy_mou
 	if (r == 0 && build_put_inputs(build, at, COPY_DIR_NAME, &build->view->copy_size) < 0)
 		r = build_refuse_workspace(build, at, "the inputs cannot be put into its copy", "");
 	build->overlays.made += r == 0;
-	if (r == 0 && asprintf(ret_host, "%s/%d/" COPY_DIR_NAME, build->options->workspace_host, at) < 0)
-		r = -ENOMEM;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_host = text_format("%s/%d/" COPY_DIR_NAME, build->options->workspace_host, at);
+	return *ret_host ? 0 : -ENOMEM;
 }
 
 /* Whether the policy has a mount of this host directory at this virtual path. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/audit/export/export.h"
 
 int export_flush_line(struct export_state *export)
@@ -45,7 +46,7 @@ int output_open(struct export_output *output, const char *path, bool needs_file)
 		return needs_file ? -ESPIPE
 					  : output_open_stream(output, open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
 	output->path = exists ? realpath(path, NULL) : strdup(path); /* a symbolic link stays: its target is replaced */
-	output->temporary_path = output->path ? cli_format("%s.XXXXXX", output->path) : NULL;
+	output->temporary_path = output->path ? text_format("%s.XXXXXX", output->path) : NULL;
 	if (!output->temporary_path)
 		return -errno;
 	return output_open_stream(output, mkostemp(output->temporary_path, O_CLOEXEC));

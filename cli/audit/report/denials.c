@@ -174,12 +174,12 @@ static char *denials_describe_target(const json_t *line)
 	bool event = denials_get_text(line, "event") != NULL;
 
 	if (host && event && !port)
-		return cli_format("%s%s%s", method ? method : "", method ? " " : "", host);
+		return text_format("%s%s%s", method ? method : "", method ? " " : "", host);
 	if (host && event)
-		return cli_format("%s%s%s:%lld%s", method ? method : "", method ? " " : "", host, port,
-				  path ? path : "");
+		return text_format("%s%s%s:%lld%s", method ? method : "", method ? " " : "", host, port,
+				   path ? path : "");
 	if (host && port)
-		return cli_format("%s:%lld", host, port);
+		return text_format("%s:%lld", host, port);
 	return path ? strdup(path) : NULL;
 }
 

@@ -201,7 +201,7 @@ static int report_check_output(const char *path, const struct report_log *logs, 
  */
 static int report_write_file(struct audit_report *report, const char *path, const struct report_log *logs, size_t count)
 {
-	_cleanup_free_ char *aside = cli_format("%s.XXXXXX", path);
+	_cleanup_free_ char *aside = text_format("%s.XXXXXX", path);
 	_cleanup_close_ int fd = -1;
 	int status, error = 0;
 

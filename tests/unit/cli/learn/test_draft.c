@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/draft.h"
 #include "tests/unit/unit.h"
@@ -127,7 +128,8 @@ END_TEST
 
 START_TEST(a_file_is_not_replaced_unasked)
 {
-	_cleanup_free_ char *path = cli_format("%s/p.json", dir), *below = cli_format("%s/p.json/q", dir), *text = NULL;
+	_cleanup_free_ char *path = text_format("%s/p.json", dir), *below = text_format("%s/p.json/q", dir),
+			    *text = NULL;
 	struct draft draft = {0};
 	struct stat status;
 	size_t len;

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/learn/learn.h"
 #include "tests/unit/unit.h"
 
@@ -25,7 +26,7 @@ static struct needs needs;
 
 static char *make_path(const char *name)
 {
-	char *path = cli_format("%s/%s", top, name);
+	char *path = text_format("%s/%s", top, name);
 
 	ck_assert_ptr_nonnull(path);
 	return path;
@@ -84,7 +85,7 @@ static void tear_down(void)
 /* Runs a shell command in the test's directory. False where it fails. */
 static bool run_shell(const char *command)
 {
-	_cleanup_free_ char *line = cli_format("cd '%s' && { %s; } >/dev/null 2>&1", top, command);
+	_cleanup_free_ char *line = text_format("cd '%s' && { %s; } >/dev/null 2>&1", top, command);
 
 	/* NOLINTNEXTLINE(cert-env33-c): constant commands of this test */
 	return system(line) == 0;

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/fold.h"
 #include "tests/unit/unit.h"
@@ -28,7 +29,7 @@ static char *home, *workdir;
 /* An absolute path below the test's directory. Owned. */
 static char *make_path(const char *name)
 {
-	char *path = cli_format("%s/%s", top, name);
+	char *path = text_format("%s/%s", top, name);
 
 	ck_assert_ptr_nonnull(path);
 	return path;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/packages.h"
 #include "tests/unit/unit.h"
@@ -17,7 +18,7 @@ static char dir[] = "/tmp/test-packages-XXXXXX";
 
 static char *write_file(const char *name, const char *text)
 {
-	char *path = cli_format("%s/%s", dir, name);
+	char *path = text_format("%s/%s", dir, name);
 	FILE *file = fopen(path, "w");
 
 	ck_assert_ptr_nonnull(file);
@@ -86,7 +87,7 @@ START_TEST(broken_lists)
 	free(write_file("b.list", ""));
 	free(write_file("c.list", "\n\n relative\n/\n/.\n/x\xff\xfe\n/y/z"));
 	free(write_file(".list", "/noname/x\n"));
-	path = cli_format("%s/d.list", dir);
+	path = text_format("%s/d.list", dir);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 	packages_free(read_source(&source));
 	packages_free(read_source(&none));
