@@ -10,11 +10,7 @@ canary_start()
 	: >"$CANARY/contacts"
 	setsid "$PYTHON" "$SRC/tests/live/canary.py" "$CANARY" </dev/null >"$CANARY/log" 2>&1 &
 	CANARY_PID=$!
-	for _ in $(seq 100); do
-		[ -s "$CANARY/canary" ] && return
-		sleep 0.1
-	done
-	die "the canary does not start: $(cat "$CANARY/log")"
+	awaited test -s "$CANARY/canary" || die "the canary does not start: $(cat "$CANARY/log")"
 }
 
 canary()

@@ -102,10 +102,7 @@ for without in none mountns namespaces; do
 	echo seen >"$T/g/seen.txt"
 	options=()
 	[ $without = none ] || options=(--without "$without")
-	(for _ in $(seq 400); do
-		[ -e "$T/w/ready" ] && break
-		sleep 0.02
-	done
+	(awaited test -e "$T/w/ready"
 	for name in appeared appeared.too; do
 		echo x >"$T/g/$name" && mv "$T/g/$name" "$T/g/$name.moved" && rm "$T/g/$name.moved"
 	done

@@ -350,10 +350,7 @@ race()
 	local seconds=${FLIP_SECONDS:-4} got=0 tries=0
 	rm -rf "$T/w/race" "$T/w/swap" "$T/w/aside" "$T/w/flipping"
 	cg run --profile extended -w "$T/w" --input "$T/p/flip.py" -- "$PYTHON" flip.py "$seconds" "$T/out" &
-	for _ in $(seq 100); do
-		[ -e "$T/w/flipping" ] && break
-		sleep 0.05
-	done
+	await "the program that swaps" test -e "$T/w/flipping"
 	SECONDS=0
 	while [ $SECONDS -lt "$seconds" ]; do
 		tries=$((tries + 1))

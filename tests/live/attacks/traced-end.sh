@@ -10,7 +10,7 @@ for round in 1 2 3; do
 	status=$?
 	took=$((($(date +%s%N) - start) / 1000000))
 	[ $status = 124 ] || fail "round $round: exit status $status: $(cat "$T/err")"
-	[ $took -lt 8000 ] || fail "round $round: it took $took ms"
+	[ $took -lt 30000 ] || fail "round $round: it took $took ms"
 	jq -e '.calls.judged > 0' "$T/json" >/dev/null || fail "round $round: no report: $(head -c 600 "$T/json")"
 done
 exit 0

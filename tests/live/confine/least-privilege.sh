@@ -15,19 +15,19 @@ field()
 start()
 {
 	mkfifo "$T/status"
-	timeout 40 "$CALLGATE" run --status-fd 9 ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} "$@" \
+	timeout 400 "$CALLGATE" run --status-fd 9 ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} "$@" \
 		9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
 	shell=$!
-	read -r -t 10 line <"$T/status"
+	read -r -t 60 line <"$T/status"
 	rm "$T/status"
 	keeper=$(jq -r .pid <<<"$line")
-	program=
-	for _ in {1..200}; do
-		supervisor=$(pgrep -P "$keeper" | head -n 1)
-		[ -n "$supervisor" ] && program=$(pgrep -P "$supervisor" -x sleep) && break
-		sleep 0.05
-	done
-	[ -n "$program" ] || die "nothing runs: $(cat "$T/err")"
+	awaited runs || die "nothing runs: $(cat "$T/err")"
+}
+# shellcheck disable=SC2317 # awaited calls it
+runs()
+{
+	supervisor=$(pgrep -P "$keeper" | head -n 1)
+	[ -n "$supervisor" ] && program=$(pgrep -P "$supervisor" -x sleep)
 }
 
 stop()
@@ -41,7 +41,7 @@ stop()
 echo "$SECRET" >"$T/secret-file"
 exec 7<"$T/secret-file" 8>"$T/secret-log"
 export CALLER_SECRET=$SECRET
-start -x /usr/bin -- /usr/bin/sleep 30
+start -x /usr/bin -- /usr/bin/sleep 300
 exec 7<&- 8>&-
 for pid in "$keeper" "$supervisor" "$program"; do
 	[ -r "/proc/$pid/environ" ] && grep -qa "$SECRET" "/proc/$pid/environ" &&
@@ -136,16 +136,16 @@ printf '{"version": 1, "extends": ["minimal"], "filesystem": {"exec": ["/usr/bin
 layer self_filter || cg run --json -x /usr/bin -- /usr/bin/true | jq -r .enforcement.self_filter.why |
 	grep -q sanitizer ||
 	fail "self_filter is not active"
-LIVE_WITHOUT=self_filter start -x /usr/bin -- /usr/bin/sleep 30
+LIVE_WITHOUT=self_filter start -x /usr/bin -- /usr/bin/sleep 300
 [ "$(field "$supervisor" Seccomp)" = "$(field $$ Seccomp)" ] || fail "--without self_filter: there is one"
 stop
 
 # ---- a supervisor that its own filter kills is told about; the first process of a pid namespace takes no such signal
 # from us ----
-LIVE_WITHOUT=pidns start -x /usr/bin -- /usr/bin/sleep 30
+LIVE_WITHOUT=pidns start -x /usr/bin -- /usr/bin/sleep 300
 kill -SYS "$supervisor"
 wait "$shell"
 [ $? = 125 ] || fail "a killed supervisor: $(cat "$T/err")"
 grep -q "signal 31: it made a call that self_filter kills for" "$T/err" || fail "a killed supervisor: $(cat "$T/err")"
-kill -0 "$program" 2>/dev/null && fail "the program outlives it"
+awaited dead "$program" || fail "the program outlives it"
 exit 0

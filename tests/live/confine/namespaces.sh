@@ -106,20 +106,19 @@ refused "${none[@]}"
 cg run --require namespaces -- true 2>"$T/err" || fail "--require namespaces: $(cat "$T/err")"
 jq -n --arg w "$T/w" '{version: 1, name: "t", extends: ["extended"],
 	filesystem: {deny: ["\($w)/hidden", "\($w)/denied"]}}' >"$T/p.json"
-mark=61.$$$RANDOM
+mark=601.$$$RANDOM
 cg run -p "$T/p.json" -w "$T/w" --audit "$T/audit" -- sh -c \
 	"ls -A / >names; uname -n >>names; cat /etc/shadow; exec sleep $mark" \
 	>"$T/out" 2>"$T/err" &
 keeper=$!
-program=
-for _ in $(seq 200); do
-	for pid in $(survivors "$mark"); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = sleep ] && program=$pid
+sleeps()
+{
+	for program in $(survivors "$mark"); do
+		[ "$(cat "/proc/$program/comm" 2>/dev/null)" != sleep ] || return 0
 	done
-	[ -n "$program" ] && break
-	sleep 0.05
-done
-[ -n "$program" ] || die "no program: $(cat "$T/err")"
+	return 1
+}
+awaited sleeps || die "no program: $(cat "$T/err")"
 sees=/proc/$program
 for kind in user mnt pid ipc uts net cgroup; do
 	[ "$(readlink "$sees/ns/$kind")" != "$(readlink "/proc/self/ns/$kind")" ] || fail "its $kind namespace is ours"
@@ -151,11 +150,7 @@ supervisor=$(awk '{print $4}' "$sees/stat")
 [ "$(awk '/^NSpid:/ {print $NF}' "/proc/$supervisor/status")" = 1 ] ||
 	fail "the supervisor is not the run's first process"
 kill -KILL "$supervisor"
-for _ in $(seq 20); do
-	kill -0 "$program" 2>/dev/null || break
-	sleep 0.05
-done
-kill -0 "$program" 2>/dev/null && fail "the program outlived its supervisor by a second"
+awaited dead "$program" || fail "the program outlived its supervisor"
 wait $keeper
 [ $? = 125 ] || fail "the keeper: $(cat "$T/err")"
 true

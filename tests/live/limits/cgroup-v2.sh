@@ -51,11 +51,12 @@ is '.exit_code == 1 and (.stdout | test("^fork after 1[0-9]: EAGAIN\n$"))' "plai
 # All of a run ends with the first that the kernel ends.
 "$CALLGATE" run --profile minimal -m 64M -x "$BOMB" -- "$BOMB" spin 1 >/dev/null 2>&1 &
 spinner=$!
-for _ in $(seq 200); do
+has_groups()
+{
 	groups=$(find $root -name memory.oom.group -path '*/callgate-*' -exec grep -l 1 {} + 2>/dev/null)
-	[ -n "$groups" ] && break
-	sleep 0.05
-done
+	[ -n "$groups" ]
+}
+awaited has_groups
 kill $spinner
 wait $spinner 2>/dev/null
 [ -n "$groups" ] || fail "no group of a run has memory.oom.group"

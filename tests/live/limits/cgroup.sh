@@ -67,12 +67,8 @@ mkdir -p "$T/k/w"
 cp "$BOMB" "$T/spinner" || die "copy"
 "$CALLGATE" run --profile minimal -x "$T/spinner" -m 100M --pids 50 -w "$T/k/w" -- "$T/spinner" spin 1 >/dev/null 2>&1 &
 keeper=$!
-for _ in $(seq 200); do
-	program=$(pgrep -f "^$T/spinner spin")
-	[ -n "$program" ] && break
-	sleep 0.05
-done
-[ -n "$program" ] || die "the program does not run"
+spins() { program=$(pgrep -f "^$T/spinner spin"); }
+await "the program" spins
 # "4:memory:/…/callgate-0/RUN-ID" or "0::/…/callgate-0/RUN-ID"
 killed=$(sed -n 's,.*/callgate-[0-9]*/\([^/]*\)$,\1,p' "/proc/$program/cgroup" | head -n 1)
 if [ -z "$killed" ] || [ -z "$(left "$killed")" ]; then
@@ -80,16 +76,9 @@ if [ -z "$killed" ] || [ -z "$(left "$killed")" ]; then
 fi
 kill -KILL $keeper
 wait 2>/dev/null
-for _ in $(seq 100); do
-	pgrep -f "^$T/spinner spin" >/dev/null || break
-	sleep 0.05
-done
-pgrep -f "^$T/spinner spin" >/dev/null && fail "the program outlived its keeper"
+awaited not spins || fail "the program outlived its keeper"
 # The supervisor goes last; until then the run is not dead, and its directory not the next one's to take.
-for _ in $(seq 100); do
-	flock -n "$T/tmp/callgate-$(id -u)/run-$killed" true && break
-	sleep 0.05
-done
+await "the supervisor's end" flock -n "$T/tmp/callgate-$(id -u)/run-$killed" true
 run "$T/z" -- "$BOMB" serial 1
 [ -z "$(left "$killed")" ] || fail "the killed keeper's groups are left: $(left "$killed")"
 all_gone "after the killed keeper"

@@ -17,7 +17,7 @@ mkdir "$T/w" "$T/out"
 exec 3<>"$T/idle"
 start()
 {
-	timeout -k 30 200 "$CALLGATE" run -i --json --profile minimal -x /usr/bin/cat -m 64M --pids 16 -w "$T/w" \
+	timeout -k 30 900 "$CALLGATE" run -i --json --profile minimal -x /usr/bin/cat -m 64M --pids 16 -w "$T/w" \
 		-- cat "$T-mark" - \
 		<"$T/idle" >"$T/out/$1.json" 2>"$T/out/$1.err" 3>&- &
 	pids+=($!)
@@ -38,7 +38,7 @@ weigh()
 # settled COUNT: that many programs have come to their fifo.
 settled()
 {
-	local deadline=$((SECONDS + 60))
+	local deadline=$((SECONDS + 300))
 	while [ "$(pgrep -cf "^[a-z/]*cat $T-mark -\$")" -lt "$1" ]; do
 		[ $SECONDS -lt $deadline ] || return 1
 		sleep 0.2

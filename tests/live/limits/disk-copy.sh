@@ -74,7 +74,7 @@ open('new', 'wb').write(b'x' * (6 << 20))"
 ends limit 7500K "f = open('large'); os.unlink('large'); os.unlink('a/link') # it is open
 open('new', 'wb').write(b'x' * (3 << 20))
 import time
-time.sleep(1)"
+time.sleep(30)"
 ends ok 7500K "open('large', 'wb').close()
 open('new', 'wb').write(b'x' * (6 << 20))"
 
@@ -124,7 +124,7 @@ for cow in --cow --cow=copy; do
 	session checkpoint --remove "$id" again 2>/dev/null # also what is left
 	session checkpoint "$id" second >/dev/null || fail "second"
 	# What the programs write counts together with the checkpoints.
-	inside 'head -c 3M /dev/zero | tr "\0" x >more' 2>/dev/null && fail "not ended"
+	inside 'head -c 3M /dev/zero | tr "\0" x >more; sleep 30' 2>/dev/null && fail "not ended"
 	while [ -n "$("$CALLGATE" session list --json | jq -r .session)" ]; do sleep 0.05; done
 	"$CALLGATE" ws discard "$id" || fail "discard"
 done
@@ -134,7 +134,7 @@ head -c 1M /dev/urandom >"$W/a/moved"
 id=$(session create --cow=copy --disk 3M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
 inside 'mv a b'
 session checkpoint "$id" first >/dev/null || fail "first of what was moved"
-inside 'head -c 1300K /dev/zero | tr "\0" x >more; sleep 0.1' 2>/dev/null && fail "what was filled does not count"
+inside 'head -c 1300K /dev/zero | tr "\0" x >more; sleep 30' 2>/dev/null && fail "what was filled does not count"
 while [ -n "$("$CALLGATE" session list --json | jq -r .session)" ]; do sleep 0.05; done
 "$CALLGATE" ws discard "$id" || fail "discard"
 id=$(session create --cow=copy --disk 2M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"

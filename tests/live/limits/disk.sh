@@ -15,7 +15,7 @@ is_filled()
 	shift
 	rm -rf "${W:?}"
 	mkdir "$W"
-	cg run --json --profile minimal -x "$CASES/cases-fill" -w "$W" --disk ${LIMIT_MIB}M -t 40 "$@" -- \
+	cg run --json --profile minimal -x "$CASES/cases-fill" -w "$W" --disk ${LIMIT_MIB}M -t 100 "$@" -- \
 		"$CASES/cases-fill" "$way" 2048 >"$T/result" 2>"$T/err"
 	[ $? = 137 ] || fail "$way: it ended otherwise: $(jq -c '{status, exit_code, stderr, limits}' "$T/result")"
 	jq -e --argjson most "$((most << 20))" \
@@ -51,7 +51,7 @@ if [ "${1:-}" = overlay ]; then
 	done
 	# more than the limit in all, but never at once
 	# shellcheck disable=SC2016 # bash inside expands these
-	cg run --json --profile minimal -x /usr/bin -w "$W" --disk 24M -t 40 -- bash -c 'set -e; cd "$1"
+	cg run --json --profile minimal -x /usr/bin -w "$W" --disk 24M -t 100 -- bash -c 'set -e; cd "$1"
 		for i in 1 2 3 4 5 6; do head -c 10000000 /dev/zero >a; rm a; done' bash "$W" >"$T/result" 2>"$T/err"
 	jq -e '.status == "ok"' "$T/result" >/dev/null || fail "again: $(jq -c '{status, stderr,
 		disk: .limits.disk}' "$T/result")"
@@ -80,7 +80,7 @@ jq -e '.changes | map(.path) | index($path)' --arg path "$W/big" "$T/result" >/d
 # output past its limit goes to the disk as well
 flood()
 {
-	cg run --json --profile minimal -x /bin/cat -t 40 --output-limit 64K "$@" -- /bin/cat /dev/zero \
+	cg run --json --profile minimal -x /bin/cat -t 100 --output-limit 64K "$@" -- /bin/cat /dev/zero \
 		>"$T/result" 2>"$T/err"
 }
 flood --disk ${LIMIT_MIB}M

@@ -9,7 +9,7 @@ result()
 {
 	local name=$1 want=$2 filter=$3 status
 	shift 3
-	cg run --json --profile extended -t 40 "$@" >"$T/result" 2>"$T/err"
+	cg run --json --profile extended -t 100 "$@" >"$T/result" 2>"$T/err"
 	status=$?
 	[ $status = "$want" ] || fail "$name: status $status, not $want: $(head -c 300 "$T/err")"
 	jq -e "$filter" "$T/result" >/dev/null || fail "$name: not $filter: $(jq -c '{status, exit_code, signal, limits,

@@ -15,16 +15,12 @@ weigh()
 	local name=$1 pid one sum=0 keeper line
 	shift
 	mkfifo "$T/status"
-	timeout 60 "$CALLGATE" run --status-fd 9 -w "$T/w" --audit "$T/$name.log" "$@" \
+	timeout 300 "$CALLGATE" run --status-fd 9 -w "$T/w" --audit "$T/$name.log" "$@" \
 		9>"$T/status" </dev/null >"$T/out" 2>"$T/err" &
-	read -r -t 10 line <"$T/status"
+	read -r -t 60 line <"$T/status"
 	rm "$T/status"
 	keeper=$(jq -r .pid <<<"$line")
-	for _ in {1..400}; do
-		grep -qs ready "$T/out" && break
-		sleep 0.05
-	done
-	grep -qs ready "$T/out" || die "$name: nothing runs: $(cat "$T/err")"
+	awaited has_line "$T/out" ready || die "$name: nothing runs: $(cat "$T/err")"
 	for pid in "$keeper" $(pgrep -P "$keeper"); do
 		# Egress is the price of a network.
 		! tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q '/callgate-egress egress $' || continue
@@ -44,8 +40,8 @@ for _ in range(int(sys.argv[1])):
     os.close(os.open("/usr/lib", os.O_RDONLY))
     os.stat("/etc/localtime", follow_symlinks=False)
 print("ready", flush=True)
-time.sleep(30)'
+time.sleep(300)'
 
-weigh idle --profile extended -- sh -c 'echo ready; exec sleep 30'
+weigh idle --profile extended -- sh -c 'echo ready; exec sleep 300'
 weigh calls --profile data -- "$PYTHON" -c "$many" 20000
-weigh network --profile extended --profile pypi -- sh -c 'echo ready; exec sleep 30'
+weigh network --profile extended --profile pypi -- sh -c 'echo ready; exec sleep 300'

@@ -8,7 +8,7 @@ export DIFF_PART=${DIFF_PART:-2/6}
 # In a surrounding where core.sh runs all of these already, the three that write most are enough.
 usual="workloads/git workloads/sqlite workloads/files workloads/python-sqlite workloads/shell syscalls/diff-open"
 for name in ${LIMITED_TESTS:-$usual syscalls/diff-path}; do
-	timeout -k 5 100 bash "$SRC/tests/live/$name.sh" >"$T/log" 2>&1
+	timeout -k 5 400 bash "$SRC/tests/live/$name.sh" >"$T/log" 2>&1
 	case $? in
 	0) ;;
 	77) echo "$name: $(tail -n 1 "$T/log")" ;;

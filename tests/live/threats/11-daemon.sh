@@ -3,4 +3,5 @@
 . "$(dirname "$0")/../lib.sh"
 mark=cg-mark-$$-$RANDOM
 hostile cases-threat daemon "$mark"
-[ -z "$(survivors "$mark")" ] || { sleep 0.5; [ -z "$(survivors "$mark")" ] || fail "survivors: $(survivors "$mark")"; }
+gone() { [ -z "$(survivors "$mark")" ]; }
+awaited gone || fail "survivors: $(survivors "$mark")"

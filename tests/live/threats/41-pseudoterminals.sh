@@ -25,7 +25,7 @@ while True:
 EOT
 "$PYTHON" "$T/outsider.py" "$T/outsider.log" "$T/outsider.tty" & live_kept+=($!)
 outsider=$!
-for _ in $(seq 100); do [ -s "$T/outsider.tty" ] && break; sleep 0.1; done
+await "the outsider" test -s "$T/outsider.tty"
 
 cat >"$T/inner.sh" <<EOT
 trap 'echo a signal came' INT QUIT TSTP HUP
