@@ -44,16 +44,10 @@ net_port()
 	jq -r --arg kind "$1" '.[$kind]' "$NET/ports"
 }
 
-# net_await WHAT COMMAND…: until it is true, half a minute at most.
+# net_await WHAT COMMAND…: as await, and with the end of the servers' log.
 net_await()
 {
-	local what=$1
-	shift
-	for _ in $(seq 300); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	die "$what: not there after 30 s: $(tail -n 5 "$NET/log" 2>/dev/null)"
+	awaited "${@:2}" >/dev/null 2>&1 || die "not within a minute: $1: $(tail -n 5 "$NET/log" 2>/dev/null)"
 }
 
 # net_policy JSON: $NET/policy.json, which extends `extended` with this "network" (an object); NET_MORE: further
@@ -91,6 +85,13 @@ net_take_way()
 	fi
 }
 
+# net_has_or_dead PID HOST:PORT PATH: the server there has a certificate as net_ca made it, and the path; or the
+# process, which should be that server, has ended, since another one has the port.
+net_has_or_dead()
+{
+	curl -s -o /dev/null --cacert "$NET/ca.pem" --resolve "$2:127.0.0.1" "https://$2$3" || dead "$1"
+}
+
 # net_nghttpd NAME: an HTTP/2 server of the files of $NET/htdocs and of uploads (it gives them back), certificate as
 # net_ca made it; sets net_h2, its port.
 net_nghttpd()
@@ -103,11 +104,8 @@ net_nghttpd()
 		nghttpd --address=127.0.0.1 -d "$NET/htdocs" \
 			--echo-upload "$net_h2" "$NET/server.key" "$NET/server.crt" >"$NET/nghttpd.log" 2>&1 &
 		live_kept+=($!)
-		for _ in $(seq 50); do
-			curl -s -o /dev/null --cacert "$NET/ca.pem" \
-				--resolve "$1:$net_h2:127.0.0.1" "https://$1:$net_h2/up" && return
-			sleep 0.1
-		done
+		awaited net_has_or_dead $! "$1:$net_h2" /up
+		dead $! || return 0
 	done
 	die "nghttpd: $(tail -n 3 "$NET/nghttpd.log")"
 }

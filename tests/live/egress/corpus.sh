@@ -36,17 +36,11 @@ server()
 	"$@" </dev/null >"$NET/s/$name.out" 2>&1 &
 	live_kept+=($!)
 	if [ -z "${port:-}" ]; then
-		for _ in $(seq 300); do
-			[ -s "$NET/s/$name" ] && break
-			sleep 0.1
-		done
+		awaited test -s "$NET/s/$name"
 		read -r port <"$NET/s/$name" || die "$name: $(tail -n 3 "$NET/s/$name.out")"
 	else
-		for _ in $(seq 100); do
-			curl -s -k -o /dev/null "http://127.0.0.1:$port/" && break
-			sleep 0.1
-		done
-		curl -s -k -o /dev/null "http://127.0.0.1:$port/" || die "$name: $(tail -n 3 "$NET/s/$name.out")"
+		awaited curl -s -k -o /dev/null "http://127.0.0.1:$port/" ||
+			die "$name: $(tail -n 3 "$NET/s/$name.out")"
 	fi
 	add "$name" "$log" "$members"
 }

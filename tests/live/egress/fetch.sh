@@ -24,10 +24,7 @@ counts()
 
 hostile cases-threat storm &
 storm=$!
-for _ in $(seq 300); do
-	grep -q 'done' "$T/out" 2>/dev/null && break
-	sleep 0.1
-done
+awaited has_line "$T/out" 'done'
 if [ "$(id -u)" = 0 ]; then # others may not look: it is not dumpable
 	most=$(counts | sort -n | tail -n 1)
 	[ "${most:-0}" -gt 5 ] || fail "no supervisor is seen: $(cat "$T/out")"

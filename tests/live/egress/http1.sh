@@ -41,10 +41,13 @@ http {
 END
 	nginx -c "$NET/nginx.conf" >"$NET/nginx/log" 2>&1 &
 	live_kept+=($!)
-	for _ in $(seq 50); do
-		curl -s -o /dev/null "http://127.0.0.1:$nginx_http/text" && break 2
-		sleep 0.1
-	done
+	nginx=$!
+	serves_or_ended() # another server may have the port
+	{
+		curl -s "http://127.0.0.1:$nginx_http/text" | cmp -s - "$NET/www/text" || dead "$nginx"
+	}
+	awaited serves_or_ended
+	dead "$nginx" || break
 done
 
 rules='"private": true, "http": ["GET,HEAD /ok", "GET,HEAD /size/**", "POST /echo", "GET /status/**", "GET /text",

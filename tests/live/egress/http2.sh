@@ -16,11 +16,8 @@ for _ in 1 2 3 4 5; do
 	nghttpd --address=127.0.0.1 -d "$NET/htdocs" --echo-upload "$h2" "$NET/server.key" "$NET/server.crt" \
 		>"$NET/nghttpd.log" 2>&1 &
 	live_kept+=($!)
-	for _ in $(seq 50); do
-		curl -s -o /dev/null --cacert "$NET/ca.pem" \
-			--resolve "h2.test:$h2:127.0.0.1" "https://h2.test:$h2/hello" && break 2
-		sleep 0.1
-	done
+	awaited net_has_or_dead $! "h2.test:$h2" /hello
+	dead $! || break
 done
 "$PYTHON" "$SRC/tests/cases/net-grpc.py" serve "$NET" >"$NET/log" 2>&1 &
 live_kept+=($!)

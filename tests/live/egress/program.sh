@@ -24,10 +24,7 @@ children()
 		<"$T/in" >"$T/said" 2>"$T/err" &
 	local pid=$!
 	exec 5>"$T/in"
-	for _ in {1..100}; do
-		grep -qs ready "$T/said" && break
-		sleep 0.1
-	done
+	await "the program" has_line "$T/said" ready
 	for child in $(pgrep -P "$pid"); do
 		tr '\0' ' ' <"/proc/$child/cmdline"
 		echo

@@ -59,9 +59,9 @@ fi
 # shellcheck disable=SC2016 # the inner shell's
 TMPDIR=$T/n/tmp cg run "${as[@]}" --profile extended -w "$T/n" -- bash -c 'nginx -c "$PWD/nginx.conf" 2>/dev/null &
 	master=$!
-	for _ in $(seq 100); do [ -S socket ] && break; sleep 0.1; done
+	for _ in $(seq 600); do [ -S socket ] && break; sleep 0.1; done
 	for _ in 1 2 3; do curl -s --unix-socket socket http://x/; done
-	for _ in $(seq 50); do [ "$(pgrep -c -P $master)" = 4 ] && break; sleep 0.1; done
+	for _ in $(seq 600); do [ "$(pgrep -c -P $master)" = 4 ] && break; sleep 0.1; done
 	pgrep -c -P $master
 	kill -HUP $master; sleep 0.5; curl -s --unix-socket socket http://x/
 	kill -QUIT $master; wait $master; echo $?' >"$T/out" 2>"$T/err"

@@ -83,7 +83,7 @@ cp -p "$T/kinds/true" "$T/ro/program" && sleep 3.2
 mkfifo "$T/asks" "$T/says"
 inside()
 {
-	LIVE_TIMEOUT=100 timeout 100 "$CALLGATE" run -i --profile python ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} \
+	timeout 400 "$CALLGATE" run -i --profile python ${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} \
 		--audit "$T/audit2" "${options[@]}" -- \
 		"$PYTHON" "$T/again.py" "$T" outside <"$T/asks" >"$T/says" 2>"$T/err"
 }

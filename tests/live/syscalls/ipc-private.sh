@@ -42,15 +42,11 @@ mkfifo "$T/go"
 (timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --profile extended -i -r "$T/ipc.py" -w "$T/w2" -- \
 	"$PYTHON" "$T/ipc.py" hold <"$T/go" >"$T/held" 2>&1) &
 exec 9>"$T/go"
-for _ in $(seq 100); do
-	grep -q holding "$T/held" && break
-	sleep 0.05
-done
-grep -q holding "$T/held" || fail "it does not hold: $(cat "$T/held")"
+awaited has_line "$T/held" holding || fail "it does not hold: $(cat "$T/held")"
 inside look callgate-held >"$T/out" 2>&1 || fail "the other run: $(cat "$T/out")"
 [ ! -e /dev/shm/callgate-held ] || fail "/dev/shm of the run is the machine's"
 # 0xca11
-grep -qw 51729 /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg && fail "System V objects of a run are outside"
+[ -n "$(awk '$1 == 51729' /proc/sysvipc/{shm,sem,msg})" ] && fail "System V objects of a run are outside"
 exec 9>&-
 wait
 [ -z "$(find "$T/tmp" -name callgate-held 2>/dev/null)" ] || fail "left behind: $(find "$T/tmp" -name callgate-held)"

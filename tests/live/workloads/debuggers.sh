@@ -19,11 +19,13 @@ int main(int argc, char **argv)
 }
 END
 cat >"$T/wait.c" <<'END'
+#include <fcntl.h>
 #include <unistd.h>
 int deep(int n)
 {
 	if (n > 0)
 		return deep(n - 1) + 1;
+	close(creat("there", 0600));
 	for (;;)
 		pause();
 }
@@ -45,16 +47,18 @@ done
 if command -v gdb gcc >/dev/null; then
 	tried=1
 	# shellcheck disable=SC2016
-	same "gdb -p" sh -c 'gcc -g -O0 -o wait wait.c && { ./wait & } && pid=$! && sleep 0.5
+	same "gdb -p" sh -c 'gcc -g -O0 -o wait wait.c && { ./wait & } && pid=$!
+		until [ -e there ]; do sleep 0.05; done
 		gdb -nx -q -batch -ex bt -p $pid 2>/dev/null | grep -c "deep (n=.) at wait.c"
-		kill $pid; rm wait'
+		kill $pid; rm wait there'
 fi
 if command -v strace >/dev/null; then
 	tried=1
 	# shellcheck disable=SC2016
-	same "strace -p" sh -c 'sleep 60 & pid=$!; sleep 0.5
-		strace -q -o calls -p $pid & tracer=$!; sleep 1; kill $pid; wait $tracer
-		grep -o "killed by SIGTERM" calls; rm calls'
+	same "strace -p" sh -c 'sleep 600 & pid=$!
+		strace -o calls -p $pid 2>said & tracer=$!
+		until grep -q attached said || ! kill -0 $tracer; do sleep 0.05; done
+		kill $pid; wait $tracer; grep -o "killed by SIGTERM" calls; rm calls said'
 	cg_run extended -w "$T/w" --json -- strace true >"$T/json" 2>"$T/err"
 	jq -e '.denials[] | select(.reason == "exec_of_traced") | .suggest | contains("attach")' "$T/json" >"$T/out" ||
 		fail "strace of a new program: no advice in $(jq -c .denials "$T/json")"

@@ -18,7 +18,7 @@ same vim bash -c 'script -qec "vim -u NONE -i NONE -n -c \"normal ihello\" -c wq
 same tmux bash -c 'export TMUX_TMPDIR=$PWD/tmux
 	tmux -f /dev/null new-session -d -x 80 -y 24 "tty | sed s/[0-9]*\$/N/; echo >/dev/tty in tmux; sleep 60"
 	tmux split-window "echo second; sleep 60"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		shown=$(tmux capture-pane -p -t 0; tmux capture-pane -p -t 1)
 		[[ $shown = *"in tmux"*second* ]] && break
 		sleep 0.1

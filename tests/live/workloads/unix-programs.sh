@@ -10,10 +10,7 @@ set -e
 # $1: the address. The bus tells which process a client is, by SO_PEERCRED.
 dbus-daemon --session --nofork --nopidfile --nosyslog --address="$1" --print-address=3 3>bus-address 2>bus-log &
 bus=$!
-for _ in $(seq 100); do
-	[ -s bus-address ] && break
-	sleep 0.05
-done
+until [ -s bus-address ]; do sleep 0.05; done
 read -r DBUS_SESSION_BUS_ADDRESS <bus-address
 export DBUS_SESSION_BUS_ADDRESS
 call()
@@ -23,8 +20,8 @@ call()
 call Peer.Ping
 [ "$(call GetConnectionUnixProcessID string:org.freedesktop.DBus)" = "   uint32 $bus" ] && echo "the bus is itself"
 call GetConnectionUnixUser string:org.freedesktop.DBus
-dbus-monitor --session --profile >seen & # a client that stays
-sleep 0.5
+dbus-monitor --session --profile >seen & # a client that stays; it gives its name up when it begins to monitor
+until grep -qs NameLost seen; do sleep 0.05; done
 call ListNames | tr -s ' ' '\n' | grep -c ':1[.]'
 kill %2 "$bus"
 wait
