@@ -191,19 +191,16 @@ follow()
 }
 wait_for_log()
 {
-	for _ in $(seq 100); do
-		[ -s "$1" ] && return
-		sleep 0.1
-	done
-	die "no log"
+	await "the log" test -s "$1"
 }
 rm -f "$T/live.log"
-cg run --profile extended --audit "$T/live.log" -- /bin/sh -c 'for i in 1 2 3; do ls / >/dev/null; sleep 0.4; done' &
+cg run --profile extended --audit "$T/live.log" -w "$T/home" -- /bin/sh -c \
+	'for i in 1 2 3; do ls / >/dev/null; sleep 0.4; done; until [ -e go ]; do sleep 0.05; done; ls / >/dev/null' &
 wait_for_log "$T/live.log"
 follow "$T/live.log"
-sleep 0.6
-[ -s "$T/followed" ] || fail "-f shows nothing while the run goes on"
-wait $! || fail "-f: $? $(cat "$T/err")"
+await "-f shows something while the run goes on" test -s "$T/followed"
+touch "$T/home/go"
+wait "$follower" || fail "-f: $? $(cat "$T/err")"
 wait
 cmp -s "$T/followed" "$T/live.log" || fail "-f: $(diff "$T/followed" "$T/live.log" | head -n 3)"
 
@@ -214,17 +211,13 @@ cmp -s "$T/one.log" "$T/unsigned.log" && fail "the log has no signature"
 follow "$T/unsigned.log"
 wait $follower || fail "-f of an unsigned log: $? $(cat "$T/err")"
 cmp -s "$T/followed" "$T/unsigned.log" || fail "-f of an unsigned log: $(diff "$T/followed" "$T/unsigned.log")"
-flock -F "$T/unsigned.log" sleep 60 & # -F: by a process that lives, without which no lock is told in a pid namespace
+flock -F "$T/unsigned.log" sleep 600 & # -F: by a process that lives, without which no lock is told in a pid namespace
 holder=$!
-for _ in $(seq 100); do
-	flock -n "$T/unsigned.log" true || break
-	sleep 0.1
-done
+await "the lock" not flock -n "$T/unsigned.log" true
+# has_lines COUNT: -f has shown so many.
+has_lines() { [ "$(wc -l <"$T/followed")" -ge "$1" ]; }
 follow "$T/unsigned.log"
-for _ in $(seq 100); do
-	[ "$(wc -l <"$T/followed")" -lt $(($(wc -l <"$T/one.log") - 1)) ] || break
-	sleep 0.1
-done
+await "all but the trailer" has_lines $(($(wc -l <"$T/one.log") - 1))
 sleep 0.3 # in which it could show the trailer
 grep -q '"type":"trailer"' "$T/followed" && fail "-f shows a trailer that is not signed yet"
 dd if="$T/one.log" of="$T/unsigned.log" conv=notrunc status=none || fail "dd"
@@ -253,7 +246,7 @@ wait 2>/dev/null
 
 head -n 30 "$T/one.log" >"$T/turn.log"
 follow "$T/turn.log"
-sleep 0.5
+await "what is in the log" has_lines 30
 mv "$T/turn.log" "$T/turn.old"
 sed -n 31,32p "$T/one.log" >>"$T/turn.old"
 cp "$T/two.log" "$T/turn.new" && mv "$T/turn.new" "$T/turn.log"

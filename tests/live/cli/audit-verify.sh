@@ -140,18 +140,14 @@ verdict signature "$T/anchored.log" --anchor "$T/forged"
 # A reader that does not read makes nothing wait. A command gets the last checkpoint.
 cg run -w "$W" --audit "$T/slow.log" --anchor "command:sleep 2" -- /bin/true || fail "a slow reader"
 cg run -w "$W" --audit "$T/command.log" --anchor "command:cat >$T/got" -- /bin/true || fail "a command"
-for _ in $(seq 20); do
-	[ -s "$T/got" ] && break
-	sleep 0.1
-done
+await "the last checkpoint" test -s "$T/got"
 verdict intact "$T/command.log" --anchor "$T/got"
 # It inherits nothing but its standard streams, so that it holds no pipe, secret or log open.
 cg run -w "$W" --audit "$T/inherits.log" --anchor "command:ls -l /proc/self/fd >$T/fds" -- \
 	/bin/true 7<"$T/key" 8<"$T/key" || fail "a command"
-for _ in $(seq 50); do
-	[ "$(wc -l <"$T/fds")" -gt 4 ] && break
-	sleep 0.05
-done
+# shellcheck disable=SC2317 # awaited calls it
+lists_all() { [ -e "$T/fds" ] && [ "$(wc -l <"$T/fds")" -gt 4 ]; }
+awaited lists_all
 [ "$(awk 'NR > 1 { print $9 }' "$T/fds" | tr '\n' ' ')" = "0 1 2 3 " ] || # 3 is the directory that ls reads
 	fail "the command inherits: $(cat "$T/fds")"
 cg run -w "$W" --audit "$T/fd.log" --anchor fd:7 -- /bin/true 7>"$T/seven" || fail "a descriptor"

@@ -78,17 +78,12 @@ jq -c 'del(.measured)' "$T/merged/results.jsonl" | cmp -s - "$T/one.rows" || fai
 sed 's/--env=PYTHONHASHSEED=0/--env=PAUSE=0.3/' "$T/plan.json" >"$T/slow.json"
 "$CALLGATE" experiment run -q -j 2 -o "$T/killed" "$T/slow.json" &
 runner=$!
-for ((i = 0; i < 600; i++)); do
-	[ "$(find "$T/killed/cells" -name row.json 2>/dev/null | wc -l)" -ge 2 ] && break
-	sleep 0.05
-done
+# shellcheck disable=SC2317 # await calls it
+has_two_rows() { [ "$(find "$T/killed/cells" -name row.json 2>/dev/null | wc -l)" -ge 2 ]; }
+await "two cells" has_two_rows
 kill -KILL $runner
 wait $runner 2>/dev/null
-for ((i = 0; i < 200; i++)); do
-	pgrep -f "$T/killed/running" >/dev/null || break
-	sleep 0.05
-done
-pgrep -f "$T/killed/running" >/dev/null && fail "runs outlived the experiment"
+awaited not pgrep -f "$T/killed/running" >/dev/null || fail "runs outlived the experiment"
 before=$(find "$T/killed/cells" -name row.json -exec stat -c '%i %n' {} + | sort)
 kept=$(wc -l <<<"$before")
 [ "$kept" -lt 24 ] || fail "the kill came too late to show anything"

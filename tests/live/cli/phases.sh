@@ -142,11 +142,11 @@ status=$?
 jq -e '.status == "failed" and .exit_code == 137 and .setup.signal == 9 and .error.code == "setup_unsuccessful"' \
 	"$T/out" \
 	>/dev/null || fail "a setup that was killed: $(jq -c '[.status, .exit_code, .error, .setup.signal]' "$T/out")"
-phased --json -t 1s --setup 'sleep 60' -- touch ran >"$T/out"
+phased --json -t 3s --setup 'sleep 60' -- touch ran >"$T/out"
 jq -e '.status == "timeout" and .exit_code == 124 and .setup.status == "timeout"' "$T/out" >/dev/null ||
 	fail "a setup that lasts: $(jq -c '[.status, .exit_code, .setup.status]' "$T/out")"
 # The limits are each phase's own.
-phased -t 12s --setup 'sleep 7' -- sleep 7 || fail "two phases of 7 s each under -t 12s: $? $(cat "$T/err")"
+phased -t 20s --setup 'sleep 11' -- sleep 11 || fail "two phases of 11 s each under -t 20s: $? $(cat "$T/err")"
 
 # --allow-host is for the phase that may have a network; --phase takes one alone; input is the program's.
 cat >"$T/closed.json" <<JSON

@@ -41,18 +41,17 @@ as_user()
 
 # ---- who runs: all three, while they run ----
 mkfifo "$T/status"
-timeout 30 "$CALLGATE" run --user $RUN_UID --status-fd 9 -x /usr/bin -- /usr/bin/sleep 20 \
+timeout 300 "$CALLGATE" run --user $RUN_UID --status-fd 9 -x /usr/bin -- /usr/bin/sleep 200 \
 	9>"$T/status" </dev/null 2>"$T/err" &
 shell=$!
-read -r -t 10 line <"$T/status"
+read -r -t 60 line <"$T/status"
 keeper=$(jq -r .pid <<<"$line")
-for _ in {1..200}; do
-	tree=$(pgrep -P "$keeper" -u $RUN_UID)
-	sleeper=$(pgrep -u $RUN_UID -x sleep -n)
-	[ -n "$tree" ] && [ -n "$sleeper" ] && break
-	sleep 0.05
-done
-[ -n "$sleeper" ] || fail "nothing runs: $(cat "$T/err")"
+# shellcheck disable=SC2317 # awaited calls it
+runs()
+{
+	tree=$(pgrep -P "$keeper" -u "$RUN_UID") && sleeper=$(pgrep -u "$RUN_UID" -x sleep -n)
+}
+awaited runs || die "nothing runs: $(cat "$T/err")"
 for pid in $keeper $tree $sleeper; do
 	state=$(grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapInh|CapAmb|NoNewPrivs):' "/proc/$pid/status" |
 		tr -s ' \t\n' ' ')
@@ -157,19 +156,18 @@ refused log-nowhere "cannot write the log .*No such file" as_user --audit /no/su
 cd "$T" || die cd
 
 # the supervisor dies: the keeper, who is not root any more, still ends the log
-timeout 30 "$CALLGATE" run --user $RUN_UID --audit "$T/mine/killed" -x /usr/bin -- /usr/bin/sleep 20 \
+timeout 300 "$CALLGATE" run --user $RUN_UID --audit "$T/mine/killed" -x /usr/bin -- /usr/bin/sleep 200 \
 	</dev/null 2>"$T/err" &
 shell=$!
-for _ in {1..200}; do
-	sleeper=$(pgrep -u $RUN_UID -x sleep -n) && break
-	sleep 0.05
-done
+# shellcheck disable=SC2317 # await calls it
+sleeps() { sleeper=$(pgrep -u "$RUN_UID" -x sleep -n); }
+await "the program" sleeps
 kill -9 "$(ps -o ppid= -p "$sleeper" | tr -d ' ')"
 wait "$shell"
 [ $? = 125 ] || fail "the supervisor's death was not told"
 tail -n 1 "$T/mine/killed" | grep -q '"error"' ||
 	fail "the log of a dead supervisor: $(tail -n 1 "$T/mine/killed" | cut -c 1-200)"
-kill -0 "$sleeper" 2>/dev/null && fail "the program lives on"
+awaited dead "$sleeper" || fail "the program lives on"
 
 # ---- another user was in the scratch space before us ----
 mkdir "$BASE"
@@ -237,5 +235,5 @@ if setpriv --reuid=$OTHER --regid=$OTHER --clear-groups test -x "$CALLGATE"; the
 	[ "$out" = $OTHER ] || fail "--user leaves the groups $out"
 fi
 [ -e "$BASE" ] && fail "left behind: $(find "$BASE" | head -n 3)"
-[ -z "$(pgrep -u $RUN_UID,$OTHER)" ] || fail "processes are left: $(pgrep -lu $RUN_UID,$OTHER)"
+awaited not pgrep -u $RUN_UID,$OTHER >/dev/null || fail "processes are left: $(pgrep -lu $RUN_UID,$OTHER)"
 exit

@@ -2,6 +2,7 @@
 # callgate ws apply makes the directory what the program saw, wholly or in part; what was changed outside meanwhile is
 # not touched, nor is what runs later put there unasked; after a SIGKILL each file is wholly old or new.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
 need jq
 W=$T/w
 KILLS=${KILLS:-3}
@@ -397,9 +398,8 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	later
 	# shellcheck disable=SC2016 # the program's shell expands it
 	cow /bin/sh -c 'for f in f*; do echo "new" >$f; done; rm h; rm twice; chmod 700 d; chmod 750 a'
-	strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=1200000:when=3 \
-		"$CALLGATE" ws apply --json "$id" >"$T/out" 2>"$T/said" &
-	until [ "$(cat "$W/f01")" = new ] || ! kill -0 $! 2>/dev/null; do :; done
+	begin_stopped fsync:3 ws apply --json "$id"
+	has f01 new
 	chmod 600 "$W/f06"
 	echo "OLD 07" >"$W/f07"
 	touch -d 2001-01-01 "$W/f07"
@@ -408,7 +408,7 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	chmod 644 "$W/f09" # its change time tells
 	chmod 600 "$W/twice"
 	chmod 711 "$W/a"
-	wait $!
+	go_on
 	[ $? = 3 ] || fail "changed meanwhile: $(cat "$T/out" "$T/said")"
 	[ "$(jq -r 'select(.result == "conflict").path' "$T/out" | sort | xargs)" = 'a f06 f07 f08 f09 twice' ] ||
 		fail "changed meanwhile: $(cat "$T/out" "$T/said")"
@@ -425,13 +425,12 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 		later
 		# shellcheck disable=SC2016 # the program's shell expands it
 		cow /bin/sh -c 'for f in f*; do echo "new" >$f; done; rmdir empty; mkdir made'
-		strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=1200000:when=3 \
-			"$CALLGATE" ws apply $option "$id" >"$T/out" 2>"$T/said" &
-		until [ "$(cat "$W/f01")" = new ] || ! kill -0 $! 2>/dev/null; do :; done
+		begin_stopped fsync:3 ws apply $option "$id"
+		has f01 new
 		echo me >"$W/f06"
 		echo me >"$W/empty/mine"
 		mkdir "$W/made"
-		wait $!
+		go_on
 		status=$?
 		[ "$status$option" = 0--ours ] || [ "$status$option" = 3--theirs ] ||
 			fail "$option, changed meanwhile: status $status: $(cat "$T/out" "$T/said")"

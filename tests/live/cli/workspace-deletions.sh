@@ -157,11 +157,9 @@ strace -o /dev/null true 2>/dev/null || { discard_all; exit 0; }
 # A directory cannot take the place of a file: what was moved into it is not deleted.
 meanwhile() # OPTION: applies, and changes b outside before the first deletion
 {
-	strace -f -qq -o /dev/null -e trace=syncfs -e inject=syncfs:delay_enter=1000000:when=1 \
-		"$CALLGATE" ws apply "$id" ${1:+"$1"} >"$T/out" 2>"$T/said" &
-	until [ -n "$(find "$W" -name '.callgate-*')" ] || ! kill -0 $! 2>/dev/null; do :; done
+	begin_stopped syncfs:1 ws apply "$id" ${1:+"$1"}
 	echo outside >>"$W/b"
-	wait $!
+	go_on
 }
 moved='rm b; mkdir b; mv a/x b/x; echo edited >>b/x; rm -r d; echo new >d'
 play "$moved"

@@ -39,6 +39,25 @@ end_run()
 	wait "$runner"
 }
 
+# begin_stopped CALL:N WORD…: `callgate WORD…`, which stops after its Nth such call until go_on. Its messages are in
+# $T/out and $T/said.
+begin_stopped()
+{
+	rm -f "$T/trace"
+	strace -f -o "$T/trace" -e trace="${1%:*}" -e inject="${1%:*}:signal=STOP:when=${1#*:}" \
+		"$CALLGATE" "${@:2}" >"$T/out" 2>"$T/said" &
+	tracer=$!
+	awaited stopped_or_ended
+	! dead $tracer || fail "not stopped after $1: $(cat "$T/out" "$T/said")"
+}
+stopped_or_ended() { has_line "$T/trace" 'stopped by SIGSTOP' || dead "$tracer"; }
+
+go_on() # returns the command's exit status
+{
+	kill -CONT "$(pgrep -P "$tracer")"
+	wait "$tracer"
+}
+
 # refuses FILE TEXT OPTION…: a run with these options of the test's cow(), whose program would write to FILE past the
 # workspace, is refused with the text, and leaves none.
 refuses()

@@ -108,11 +108,9 @@ done
 # An entry appears in the old directory meanwhile, or one that is to be deleted changes: all of it stays.
 for change in 'echo mine >d2f/mine' 'echo mine >d2f/a' 'mkdir d2f/k/mine; echo mine >d2f/mine' 'echo mine >d2f/k/b'; do
 	play "$alone"
-	strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=700000:when=2 \
-		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said" &
-	until [ -n "$(find "$W" -name '.callgate-*')" ] || ! kill -0 $! 2>/dev/null; do :; done
+	begin_stopped fsync:2 ws apply "$id"
 	(cd "$W" && eval "$change")
-	wait $!
+	go_on
 	[ $? = 3 ] || fail "$change: no conflict: $(cat "$T/out" "$T/said")"
 	grep -q '^callgate ws apply: d2f: conflict' "$T/said" || fail "$change: not said: $(cat "$T/said")"
 	[ "$(find "$W/d2f" -type f | grep -c '/[ab]$')" = 2 ] || fail "$change: not all stays: $(ls -lR "$W")"
