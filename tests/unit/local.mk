@@ -399,13 +399,22 @@ tests_unit_egress_test_proxy_SOURCES = tests/unit/egress/test_proxy.c $(EGRESS_W
 tests_unit_egress_test_proxy_LDADD = $(EGRESS_LIBS)
 
 # The supervisor's end of the line to egress, between a real notified program and an egress the test plays.
+CLIENT_RIG = tests/unit/supervisor/client-rig.c tests/unit/supervisor/client-rig.h $(POLICY_RIG)
 UNIT_TESTS += tests/unit/supervisor/test_egress_client
-tests_unit_supervisor_test_egress_client_SOURCES = tests/unit/supervisor/test_egress_client.c \
-	tests/unit/supervisor/client-rig.c tests/unit/supervisor/client-rig.h $(POLICY_RIG)
+tests_unit_supervisor_test_egress_client_SOURCES = tests/unit/supervisor/test_egress_client.c $(CLIENT_RIG)
 tests_unit_supervisor_test_egress_client_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_NEEDS) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/supervisor/test_egress_lies
+tests_unit_supervisor_test_egress_lies_SOURCES = tests/unit/supervisor/test_egress_lies.c $(CLIENT_RIG)
+tests_unit_supervisor_test_egress_lies_LDADD = $(tests_unit_supervisor_test_egress_client_LDADD)
+UNIT_TESTS += tests/unit/supervisor/test_egress_questions
+tests_unit_supervisor_test_egress_questions_SOURCES = tests/unit/supervisor/test_egress_questions.c $(CLIENT_RIG)
+tests_unit_supervisor_test_egress_questions_LDADD = $(tests_unit_supervisor_test_egress_client_LDADD)
+UNIT_TESTS += tests/unit/supervisor/test_egress_records
+tests_unit_supervisor_test_egress_records_SOURCES = tests/unit/supervisor/test_egress_records.c $(CLIENT_RIG)
+tests_unit_supervisor_test_egress_records_LDADD = $(tests_unit_supervisor_test_egress_client_LDADD)
 UNIT_TESTS += tests/unit/supervisor/test_ask
 tests_unit_supervisor_test_ask_LDADD = $(CALLGATE_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/supervisor/test_answer tests/unit/egress/test_control

@@ -343,3 +343,59 @@ json_t *client_rig_log(struct client_rig *rig, const char *event)
 	audit_reader_free(reader);
 	return list;
 }
+
+const struct sockaddr_in client_rig_address = {.sin_family = AF_INET, .sin_port = 0xbb01, .sin_addr = {0x100012c6}};
+
+int client_rig_connects(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return connect(fd, (const struct sockaddr *)&client_rig_address, sizeof(client_rig_address)) < 0 ? errno : 0;
+}
+
+uint64_t client_rig_announced(struct client_rig *rig)
+{
+	struct control_message message;
+
+	client_rig_expect(rig, CONTROL_CONNECT, &message);
+	ck_assert_str_eq(message.connect.host, CLIENT_RIG_HOST);
+	ck_assert_uint_eq(message.connect.port, CLIENT_RIG_PORT);
+	ck_assert_str_eq(message.connect.exe, "/bin/program");
+	ck_assert_int_eq(message.connect.pid, rig->pid);
+	return message.connect.conn_id;
+}
+
+void client_rig_answer(struct client_rig *rig, uint64_t conn, int error)
+{
+	struct control_message message = client_rig_message(CONTROL_CONNECTED);
+
+	message.connected.conn_id = conn;
+	message.connected.error = error;
+	client_rig_send(rig, &message);
+}
+
+json_t *client_rig_the_record(struct client_rig *rig, const char *event)
+{
+	static json_t *list;
+
+	json_decref(list);
+	list = client_rig_log(rig, event);
+	ck_assert_uint_eq(json_array_size(list), 1);
+	return json_array_get(list, 0);
+}
+
+const char *client_rig_text_of(struct client_rig *rig, const char *event, const char *key)
+{
+	const char *text = json_string_value(json_object_get(client_rig_the_record(rig, event), key));
+
+	return text ? text : "";
+}
+
+struct control_message client_rig_request(struct client_rig *rig, uint64_t conn, const char *method, const char *path)
+{
+	struct control_message message = client_rig_record(rig, CONTROL_EVENT_REQUEST, conn);
+
+	(void)snprintf(message.record.method, sizeof(message.record.method), "%s", method);
+	(void)snprintf(message.record.path, sizeof(message.record.path), "%s", path);
+	return message;
+}

@@ -3,6 +3,7 @@
 #define CALLGATE_TESTS_CLIENT_RIG_H
 
 #include <jansson.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -54,6 +55,19 @@ void client_rig_close(struct client_rig *rig, uint64_t conn);
 /* Accepts the program's socket at egress' listener. */
 int client_rig_accept(struct client_rig *rig);
 
+/* A program that connects to the address. Programs return 0 or an errno. */
+int client_rig_connects(void);
+extern const struct sockaddr_in client_rig_address;
+/* The program's connect comes to egress. The number of the connection. */
+uint64_t client_rig_announced(struct client_rig *rig);
+/* Egress says CONNECTED. */
+void client_rig_answer(struct client_rig *rig, uint64_t conn, int error);
+/* The record of a request that is granted. */
+struct control_message client_rig_request(struct client_rig *rig, uint64_t conn, const char *method, const char *path);
+
+/* The one record of an event, or a text in it. Borrowed until the next call. Ends the log. */
+json_t *client_rig_the_record(struct client_rig *rig, const char *event);
+const char *client_rig_text_of(struct client_rig *rig, const char *event, const char *key);
 /* Ends the log. Its records about `event` (NULL: connect calls), an array the caller decrefs. */
 json_t *client_rig_log(struct client_rig *rig, const char *event);
 uint64_t client_rig_now_ms(void);
