@@ -33,6 +33,8 @@ libcallgate_audit_a_SOURCES += \
 	audit/scan.h \
 	audit/sign.c \
 	audit/sign.h \
+	audit/verify-line.c \
+	audit/verify-line.h \
 	audit/verify.c \
 	audit/verify.h
 EXTRA_DIST += audit/README.md

@@ -3,7 +3,9 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/after.h \
 	syscalls/account/bases.c \
 	syscalls/account/bases.h \
+	syscalls/account/changes-moved.c \
 	syscalls/account/changes-private.h \
+	syscalls/account/changes-renames.c \
 	syscalls/account/changes-report.c \
 	syscalls/account/changes.c \
 	syscalls/account/changes.h \

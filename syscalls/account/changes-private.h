@@ -1,4 +1,4 @@
-/* Shared by changes.c, which records touched paths, and changes-report.c, which compares them. */
+/* Shared by changes.c and its parts, which record touched paths, and changes-report.c, which compares them. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 
@@ -49,6 +49,51 @@ struct changes {
 	struct directory_rename *directory_rename;
 	size_t moves, move_room;
 };
+
+/* ---- changes-moved.c ---- */
+
+/* Makes a path of head and tail in a mount. NULL: no memory. */
+struct moved_path *moved_path_make(const struct mount *mount, size_t below_mount_offset, const char *head,
+				   size_t head_len, const char *tail);
+
+/* Makes the path of a place. NULL: no memory. */
+struct moved_path *moved_path_make_of_place(const struct place *place);
+
+/* Whether the moved path is that of `place`, or a path below it. */
+bool moved_path_is_below(const struct moved_path *moved, const struct place *place);
+
+/* Fills the place that is `tail` ("" or "/…") below a moved path. False: the path would be too long. */
+bool moved_path_fill_place_below(const struct moved_path *moved, const char *tail, struct place *ret_place);
+
+/*
+ * Finds the renamed directory that contains `path`; of several, the one with the longest path. by_present_path: the
+ * present paths of the directories are compared with `path`, else their paths when the run began. NULL: none contains
+ * it.
+ */
+struct directory_rename *changes_find_directory_rename(const struct changes *changes, const char *path,
+						       bool by_present_path);
+
+/*
+ * Finds the path that the object at `path` had when the run began. False: the path is the same, or the run made the
+ * object.
+ */
+bool changes_find_place_at_run_start(const struct changes *changes, const char *path, struct place *ret_place);
+
+/*
+ * Finds where the object is now that was at `place` when the run began. Returns `place`, or `other`, which is filled
+ * in; NULL: the object no longer exists.
+ */
+const struct place *changes_find_present_place(const struct changes *changes, const struct place *place,
+					       struct place *other);
+
+/* Frees the paths of one entry of the list; forgets the whole list. */
+void changes_free_rename_paths(struct directory_rename *move);
+void changes_forget_directory_renames(struct changes *changes);
+
+/* ---- changes.c, changes-renames.c ---- */
+
+/* Touches `place` and, as directories were renamed, the path that its object had when the run began. */
+int changes_add_first_and_present_place(struct changes *changes, const struct place *place);
 
 /*
  * Touches everything below the renamed directories, by its path when the run began and by its present path. Then
