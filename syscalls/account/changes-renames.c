@@ -1,6 +1,6 @@
 /*
- * Remembers which directories were renamed. What is below them is listed once, when the program has ended, or when there
- * are too many.
+ * Remembers which directories were renamed. What is below them is listed once, when the program has ended, or when
+ * there are too many.
  */
 #include <dirent.h>
 #include <errno.h>
