@@ -23,6 +23,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/answer.c \
 	agents/e2b/call.c \
 	agents/e2b/connect.c \
+	agents/e2b/contexts.c \
+	agents/e2b/contexts.h \
 	agents/e2b/e2b.c \
 	agents/e2b/e2b.h \
 	agents/e2b/files.c \
@@ -51,6 +53,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/template.c \
 	agents/e2b/upload.c \
 	agents/e2b/usage.c \
+	agents/http/answer.c \
+	agents/http/body.c \
 	agents/http/drive.c \
 	agents/http/http.h \
 	agents/http/private.h \

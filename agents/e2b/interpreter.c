@@ -7,37 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agents/context/context.h"
-#include "agents/e2b/private.h"
+#include "agents/e2b/contexts.h"
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-/* A context of a sandbox, as clients see it. */
-struct e2b_context {
-	struct e2b_context *next;
-	struct e2b_sandbox *box;
-	struct context *interpreter; /* NULL: not started yet; the first code to run starts it */
-	char id[E2B_ID_SIZE];
-	const char *language;
-	char *cwd;
-	bool is_default; /* code in the context's language runs in it if the client names no context */
-	struct execution *executions;
-};
-
-/* A request to run code in a context: /execute. */
-struct execution {
-	struct execution *next;
-	struct e2b_context *context;
-	struct e2b_call *call;
-	struct context_run *run;
-	struct sandbox_look *look; /* at the code, before it runs; NULL: none, or ended */
-	char *code;                /* owned; NULL once it runs */
-	json_t *env, *looked;      /* owned; the answer of the look, NULL: none */
-	bool is_refused;           /* what was found in the code refuses it */
-	char *refusal;             /* if it is_refused, why; owned; NULL: no memory for that */
-};
-
-/* ---- contexts ---- */
+/* ---- errors, and names of languages ---- */
 
 /* Returns the language that a client's name, such as "js", stands for. NULL: the server does not have it. */
 static const char *language_find_by_alias(const char *name)
@@ -65,121 +39,6 @@ static void interpreter_answer_not_found(struct http_request *request, const cha
 
 	(void)snprintf(text, sizeof(text), "Context %.64s not found", id);
 	interpreter_answer_error(request, 404, text);
-}
-
-static void execution_free(struct execution *execution)
-{
-	sandbox_look_free(execution->look);
-	if (execution->run) {
-		e2b_tell_changes_unknown(execution->context->box, execution->context->language, execution->looked);
-		context_run_free(execution->run);
-	}
-	json_decref(execution->env);
-	json_decref(execution->looked);
-	free(execution->code);
-	free(execution->refusal);
-	free(execution);
-}
-
-static void e2b_context_free(struct e2b_context *context)
-{
-	slist_remove(context->box->contexts, context, next);
-	while (context->executions) {
-		struct execution *execution = context->executions;
-
-		context->executions = execution->next;
-		e2b_call_abort(execution->call);
-		execution_free(execution);
-	}
-	if (context->interpreter)
-		context_free(context->interpreter);
-	free(context->cwd);
-	free(context);
-}
-
-/* Makes a context, without starting its interpreter. NULL: no memory. */
-static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
-{
-	struct e2b_context *context = calloc(1, sizeof(*context));
-
-	if (!context)
-		return NULL;
-	context->box = box;
-	context->language = language;
-	context->cwd = e2b_make_path_absolute(cwd);
-	if (!context->cwd || !keys_make_random_id(context->id)) {
-		free(context->cwd);
-		free(context);
-		return NULL;
-	}
-	slist_append(box->contexts, context, next);
-	return context;
-}
-
-/* Starts the context's interpreter, unless it was started before. 0 or -errno. */
-static int e2b_context_start_interpreter(struct e2b_context *context)
-{
-	bool is_python = strcmp(context->language, "python") == 0;
-	const struct context_options options = {
-		.language = context->language,
-		.cwd = context->cwd,
-		.interpreter = is_python ? context->box->template->python_interpreter : NULL,
-		.modules_to_import = is_python ? (const char *const *)context->box->template->preloaded_modules : NULL};
-
-	return context->interpreter ? 0
-				    : context_create(context->box->e2b->loop, context->box->sandbox, &options,
-						     &context->interpreter);
-}
-
-void contexts_free_all(struct e2b_sandbox *box)
-{
-	while (box->contexts)
-		e2b_context_free(box->contexts);
-}
-
-static struct e2b_context *e2b_context_find(const struct e2b_sandbox *box, const char *id)
-{
-	struct e2b_context *context = box->contexts;
-
-	while (context && strcmp(context->id, id) != 0)
-		context = context->next;
-	return context;
-}
-
-static json_t *e2b_context_describe(const struct e2b_context *context)
-{
-	return json_pack("{s:s, s:s, s:s}", "id", context->id, "language", context->language, "cwd", context->cwd);
-}
-
-/* The context that a client gets without naming one, by language; it is made if there is none. NULL: no memory. */
-static struct e2b_context *e2b_context_get_default(struct e2b_sandbox *box, const char *language)
-{
-	struct e2b_context *context = box->contexts;
-
-	while (context && !(context->is_default && strcmp(context->language, language) == 0))
-		context = context->next;
-	if (!context)
-		context = e2b_context_add(box, language, E2B_WORKDIR);
-	if (context)
-		context->is_default = true;
-	return context;
-}
-
-/* Makes the default contexts, because clients can list them before any code has run in them. */
-static void e2b_context_add_defaults(struct e2b_sandbox *box)
-{
-	(void)e2b_context_get_default(box, "python");
-	(void)e2b_context_get_default(box, "javascript");
-}
-
-void contexts_start_default_python(struct e2b_sandbox *box)
-{
-	struct e2b_context *context;
-
-	e2b_context_add_defaults(box);
-	context = e2b_context_get_default(box, "python");
-	if (context) /* after a failure, the first code to run tries again, and gets the error */
-		(void)e2b_context_start_interpreter(context);
 }
 
 /* ---- running code in a context ---- */

@@ -99,6 +99,17 @@ void http_request_suspend(struct http_request *request);
 void http_request_resume(struct http_request *request);
 
 /*
+ * Watches the socket for a hang-up of the client. libmicrohttpd does not look at a suspended connection. And after a
+ * half-close in the middle of a body it would wait for the rest of the body.
+ */
+void http_request_watch_hangup(struct http_request *request);
+/* Stops to watch for the client's hang-up; libmicrohttpd notices it. */
+void http_request_unwatch_hangup(struct http_request *request);
+
+/* Cuts the connection. libmicrohttpd notices the shutdown, and calls server_on_completed() for the request. */
+void http_request_disconnect(struct http_request *request);
+
+/*
  * Answers the request with a response of libmicrohttpd, which is taken. Does nothing if the response is NULL (no
  * memory), or if the request has a response already.
  */
