@@ -99,7 +99,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/look.h \
 	agents/sandbox/open-files.c \
 	agents/sandbox/private.h \
+	agents/sandbox/program-streams.c \
 	agents/sandbox/program.c \
+	agents/sandbox/program.h \
 	agents/sandbox/sandbox.h \
 	agents/slist.h
 EXTRA_DIST += agents/README.md
