@@ -24,6 +24,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/decoys.h \
 	syscalls/account/denials.c \
 	syscalls/account/denials.h \
+	syscalls/account/disk-calls.c \
 	syscalls/account/disk-files.c \
 	syscalls/account/disk-mapped.c \
 	syscalls/account/disk-private.h \

@@ -1,4 +1,4 @@
-/* The files that disk.c counts (disk-files.c), and which of them are mapped (disk-mapped.c). */
+/* The disk use of the run (disk.c), the files that count (disk-files.c), and which are mapped (disk-mapped.c). */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DISK_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_PRIVATE_H
 
@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#include "syscalls/account/disk.h"
 
 /* A file that the run may have made larger. */
 struct disk_file {
@@ -81,5 +83,35 @@ bool disk_any_process_maps_unlinked_file(void);
 
 /* Measures the file with this status (dev, inode), if disk_files_add() has added it. */
 void disk_files_measure_by_status(struct disk_files *files, const struct stat *status);
+
+/* ---- disk.c ---- */
+
+#define DISK_MEASURE_PAUSE_MIN_NS UINT64_C(1000000) /* shortest time between two measurements of disk use */
+
+/* The disk use of the run. */
+struct disk {
+	struct disk_files files;
+	uint64_t limit_bytes; /* the policy's limit of disk use */
+	const volatile uint64_t *spilled_bytes;
+	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
+	bool counts_only_memory_files;
+	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
+	/* bytes of files of a workspace by copying that have no entry in `files`, as the run has not opened them yet */
+	uint64_t copied_bytes;
+	uint64_t checkpoints_bytes; /* bytes that checkpoints of the session have taken */
+	uint64_t xattrs_bytes;      /* bytes counted for extended attributes */
+	uint64_t kept_bytes;        /* bytes of disk_take_bytes(), at most 1/DISK_KEPT_PART of limit_bytes */
+	uint64_t peak_bytes;        /* highest disk use so far */
+	uint64_t next_measure_ns;   /* when files are measured next, if one can grow */
+	uint64_t last_growth_ns;    /* when a file was last found to have grown */
+	bool has_too_many_files;    /* more than DISK_MEASURED_FILES_MAX files */
+	bool limit_was_exceeded;    /* the run is to end */
+};
+
+/* Takes bytes off a count, which is never below 0. */
+void disk_subtract(uint64_t *count, uint64_t bytes);
+
+/* Compares the sum with the limit. If it is exceeded, files that were just closed are settled first. */
+void disk_compare_with_limit(struct disk *disk);
 
 #endif
