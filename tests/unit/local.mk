@@ -96,9 +96,20 @@ tests_unit_syscalls_test_signal_LDADD = libcallgate_syscalls.a libcallgate_view.
 UNIT_TESTS += tests/unit/syscalls/test_ptrace
 tests_unit_syscalls_test_ptrace_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
+AUDIT_RIG = tests/unit/audit/audit-rig.c tests/unit/audit/audit-rig.h
 UNIT_TESTS += tests/unit/audit/test_audit
+tests_unit_audit_test_audit_SOURCES = tests/unit/audit/test_audit.c $(AUDIT_RIG)
 tests_unit_audit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS)
+UNIT_TESTS += tests/unit/audit/test_audit_compact
+tests_unit_audit_test_audit_compact_SOURCES = tests/unit/audit/test_audit_compact.c $(AUDIT_RIG)
+tests_unit_audit_test_audit_compact_LDADD = $(tests_unit_audit_test_audit_LDADD)
+UNIT_TESTS += tests/unit/audit/test_audit_disk
+tests_unit_audit_test_audit_disk_SOURCES = tests/unit/audit/test_audit_disk.c $(AUDIT_RIG)
+tests_unit_audit_test_audit_disk_LDADD = $(tests_unit_audit_test_audit_LDADD)
+UNIT_TESTS += tests/unit/audit/test_audit_recover
+tests_unit_audit_test_audit_recover_SOURCES = tests/unit/audit/test_audit_recover.c $(AUDIT_RIG)
+tests_unit_audit_test_audit_recover_LDADD = $(tests_unit_audit_test_audit_LDADD)
 
 UNIT_TESTS += tests/unit/audit/test_audit_net
 tests_unit_audit_test_audit_net_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
