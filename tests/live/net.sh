@@ -110,6 +110,29 @@ net_nghttpd()
 	die "nghttpd: $(tail -n 3 "$NET/nghttpd.log")"
 }
 
+# net_websockets: a server of HTTP/1 with websockets (net-http1.py), certificate as net_ca made it; sets net_ws and
+# net_wss, its ports.
+net_websockets()
+{
+	"$PYTHON" "$SRC/tests/cases/net-http1.py" serve "$NET" >"$NET/websocket.log" 2>&1 &
+	live_kept+=($!)
+	net_await "the websocket server" test -s "$NET/websocket-ports"
+	# shellcheck disable=SC2034 # for the tests
+	read -r net_ws net_wss <"$NET/websocket-ports"
+}
+
+# net_check_served CONDITION: stdin is what servers have served, METHOD and path on a line. They are the requests on
+# record for which the condition of jq holds, in whatever order. Not for a pipe: the shell itself must learn of a
+# failure.
+net_check_served()
+{
+	sed 's/?.*/?…/' | sort >"$T/server"
+	jq -r "select(.event == \"request\" and .verdict == \"allow\" and ($1)) | .method + \" \" + .path" \
+		"$T/audit" | sort >"$T/recorded"
+	cmp -s "$T/server" "$T/recorded" ||
+		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+}
+
 # go_program NAME SOURCE: sets go_program to an executable of SOURCE, without shared libraries; false: there is no Go
 # here. Go's standard library takes a minute to build: what is built is kept in tests/cases/kept of the build tree,
 # where that can be written to, and others who want it meanwhile wait. Everything that tests build on demand belongs

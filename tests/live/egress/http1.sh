@@ -9,10 +9,9 @@ need curl jq nginx
 net_ca h1.test
 net_servers http https
 python_http=$(net_port http) python_https=$(net_port https)
-"$PYTHON" "$SRC/tests/cases/net-http1.py" serve "$NET" >"$NET/websocket.log" 2>&1 &
-live_kept+=($!)
-net_await "the websocket server" test -s "$NET/websocket-ports"
-read -r ws wss <"$NET/websocket-ports"
+net_websockets
+ws=$net_ws
+wss=$net_wss
 
 # Files, compression, PUT: nginx, at ports that were free a moment ago.
 mkdir -p "$NET/www/put" "$NET/nginx"
@@ -101,12 +100,7 @@ for without in "" netns; do
 		audit_has '.event == "request" and .path == "/other" and .verdict == "deny" and
 			.reason == "path_not_granted"'
 		audit_has '.event == "request" and .path == "/chat" and .ret == 101'
-		jq -r '.method + " " + .path' "$NET/access" | sort >"$T/server"
-		jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $a) |
-			.method + \" \" + .path" "$T/audit" |
-			sort >"$T/recorded"
-		cmp -s "$T/server" "$T/recorded" ||
-			fail "${where}$scheme: recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+		where="$where$scheme: " net_check_served ".port == $a" < <(jq -r '.method + " " + .path' "$NET/access")
 		[ "$(jq -s '[.[] | select(.event == "request" and .verdict == "allow" and .ret == null)] |
 			length' "$T/audit")" = 0 ] ||
 			fail "${where}$scheme: a request without its outcome"

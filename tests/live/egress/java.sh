@@ -16,10 +16,8 @@ net_nghttpd java.test
 echo "by files" >"$NET/htdocs/file"
 wss=0
 if "$PYTHON" -c 'import websockets' 2>/dev/null; then
-	"$PYTHON" "$SRC/tests/cases/net-http1.py" serve "$NET" >"$NET/websocket.log" 2>&1 &
-	live_kept+=($!)
-	net_await "the websocket server" test -s "$NET/websocket-ports"
-	read -r _ wss <"$NET/websocket-ports"
+	net_websockets
+	wss=$net_wss
 fi
 mkdir "$T/w"
 javac -J-XX:TieredStopAtLevel=1 -d "$T/w" "$SRC/tests/cases/NetJava.java" 2>"$T/err" || die "javac: $(cat "$T/err")"
@@ -62,12 +60,7 @@ for without in "" netns; do
 		-cp "$T/w" NetJava "$h1" "$net_h2" "$http" "$wss" >"$T/out" 2>"$T/err" ||
 		fail "${where}status $?: $(tail -n 5 "$T/err")"
 	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
-	jq -r 'select(.kind == "https") | .method + " " + .path' "$NET/access" | sed 's/?.*//' | sort >"$T/server"
-	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" \
-		"$T/audit" |
-		sed 's/?.*//' | sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" ||
-		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	net_check_served ".port == $h1" < <(jq -r 'select(.kind == "https") | .method + " " + .path' "$NET/access")
 	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
 	audit_none '.event == "close" and .cause == "client_rejected_ca"'
 done

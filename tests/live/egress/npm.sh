@@ -35,11 +35,7 @@ for way in "" netns changes; do
 		>"$T/out" 2>"$T/err"
 	cmp -s "$T/expected" "$T/out" ||
 		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
-	sort -f "$NET/packages-access" >"$T/server"
-	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" |
-		sort -f >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" ||
-		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	net_check_served true <"$NET/packages-access"
 	audit_has '.event == "request" and .method == "PUT" and .verdict == "deny" and .reason == "method_not_granted"'
 	audit_has '.event == "request" and .path == "/@scope%2Ftwig" and .ret == 200'
 done

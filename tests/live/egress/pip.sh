@@ -36,11 +36,7 @@ for way in "" netns changes; do
 	net_run -r "$T/w.sh" -w "$T/w" -- sh "$T/w.sh" >"$T/out" 2>"$T/err"
 	cmp -s "$T/expected" "$T/out" ||
 		fail "${where}$(diff "$T/expected" "$T/out" | head -n 20); $(tail -n 5 "$T/err")"
-	sort "$NET/packages-access" >"$T/server"
-	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + .path' "$T/audit" |
-		sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" ||
-		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	net_check_served true <"$NET/packages-access"
 	audit_has '.event == "request" and .path == "/private/hidden-1.0-py3-none-any.whl" and
 		.reason == "path_not_granted"'
 done

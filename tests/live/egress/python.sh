@@ -11,10 +11,8 @@ net_servers https
 h1=$(net_port https)
 net_nghttpd py.test
 echo "by files" >"$NET/htdocs/file"
-"$PYTHON" "$SRC/tests/cases/net-http1.py" serve "$NET" >"$NET/websocket.log" 2>&1 &
-live_kept+=($!)
-net_await "the websocket server" test -s "$NET/websocket-ports"
-read -r _ wss <"$NET/websocket-ports"
+net_websockets
+wss=$net_wss
 endpoint='"host": "py.test", "proto": "https", "private": true'
 net_policy "{
 	\"allow\": [
@@ -62,12 +60,7 @@ for way in "" netns changes; do
 	net_run -r "$T/home" -- "$PYTHON" "$T/home/client.py" "$h1" "$net_h2" "$wss" >"$T/out" 2>"$T/err" ||
 		fail "${where}status $?: $(tail -n 3 "$T/err")"
 	cmp -s "$T/expected" "$T/out" || fail "${where}$(diff "$T/expected" "$T/out" | head -n 20)"
-	jq -r '.method + " " + .path' "$NET/access" | sed 's/?.*//' | sort >"$T/server"
-	jq -r "select(.event == \"request\" and .verdict == \"allow\" and .port == $h1) | .method + \" \" + .path" \
-		"$T/audit" |
-		sed 's/?.*//' | sort >"$T/recorded"
-	cmp -s "$T/server" "$T/recorded" ||
-		fail "${where}recorded is not what was served: $(diff "$T/server" "$T/recorded")"
+	net_check_served ".port == $h1" < <(jq -r '.method + " " + .path' "$NET/access")
 	audit_has '.event == "request" and .path == "/file" and .alpn == "h2" and .ret == 200'
 	audit_has '.event == "request" and .path == "/chat" and .proto == "websocket" and .ret == 101'
 	audit_has '.event == "request" and .path == "/other" and .verdict == "deny" and .reason == "path_not_granted"'
