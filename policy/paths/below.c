@@ -41,7 +41,8 @@ static bool below_get_node_path(const struct path_tree *tree, uint32_t index, ch
 	return true;
 }
 
-bool policy_may_write(const struct policy *policy, const char *path)
+/* Whether a path may be written, by a right of its own or by a glob above it or, with `below`, by a grant below it. */
+static bool below_may_write(const struct policy *policy, const char *path, bool below)
 {
 	const struct path_tree *tree = &policy->tree;
 	char name[PATH_MAX];
@@ -50,25 +51,21 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
 	for (uint32_t i = 0; i < tree->node_count; i++)
-		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
-		    (path_is_below(name, path) || (glob && path_is_below(path, name))))
+		if (below_grants_writing(&tree->node[i], &glob) && (below || glob) &&
+		    below_get_node_path(tree, i, name) &&
+		    ((below && path_is_below(name, path)) || (glob && path_is_below(path, name))))
 			return true;
 	return false;
 }
 
+bool policy_may_write(const struct policy *policy, const char *path)
+{
+	return below_may_write(policy, path, true);
+}
+
 bool policy_may_write_in_dir(const struct policy *policy, const char *path)
 {
-	const struct path_tree *tree = &policy->tree;
-	char name[PATH_MAX];
-	bool glob;
-
-	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
-		return true;
-	for (uint32_t i = 0; i < tree->node_count; i++)
-		if (below_grants_writing(&tree->node[i], &glob) && glob && below_get_node_path(tree, i, name) &&
-		    path_is_below(path, name))
-			return true;
-	return false;
+	return below_may_write(policy, path, false);
 }
 
 int policy_visit_writable_below(const struct policy *policy, const char *path,
