@@ -140,6 +140,21 @@ static void metrics_put_network(struct buf *out, const json_t *list)
 	}
 }
 
+/* Writes for each of some objects whether a member of it is true, as 1 or 0. */
+static void metrics_put_flags(struct buf *out, const char *family, const char *label, json_t *objects, const char *key)
+{
+	const char *name;
+	json_t *object;
+
+	json_object_foreach(objects, name, object)
+	{
+		json_t *flag = json_integer(json_is_true(json_object_get(object, key)));
+
+		metrics_put_sample(out, family, label, name, flag, 1);
+		json_decref(flag);
+	}
+}
+
 /* Writes for each limit whether it was reached, and how much of it was used. */
 static void metrics_put_limits(struct buf *out, json_t *limits)
 {
@@ -147,12 +162,7 @@ static void metrics_put_limits(struct buf *out, json_t *limits)
 	json_t *meter;
 
 	metrics_begin_family(out, "limit_hit", "gauge", "1 when the limit was reached.");
-	json_object_foreach(limits, name, meter) {
-		json_t *hit = json_integer(json_is_true(json_object_get(meter, "hit")));
-
-		metrics_put_sample(out, "limit_hit", "limit", name, hit, 1);
-		json_decref(hit);
-	}
+	metrics_put_flags(out, "limit_hit", "limit", limits, "hit");
 	metrics_begin_family(out, "limit_peak_ratio", "gauge", "The largest use of a limit, as a part of it.");
 	json_object_foreach(limits, name, meter) {
 		const double limit = json_number_value(json_object_get(meter, "limit"));
@@ -166,16 +176,8 @@ static void metrics_put_limits(struct buf *out, json_t *limits)
 /* Writes for each sandbox layer whether it held the run. */
 static void metrics_put_layers(struct buf *out, json_t *layers)
 {
-	const char *name;
-	json_t *layer;
-
 	metrics_begin_family(out, "layer_active", "gauge", "1 for each sandbox layer that held the run.");
-	json_object_foreach(layers, name, layer) {
-		json_t *active = json_integer(json_is_true(json_object_get(layer, "active")));
-
-		metrics_put_sample(out, "layer_active", "layer", name, active, 1);
-		json_decref(active);
-	}
+	metrics_put_flags(out, "layer_active", "layer", layers, "active");
 }
 
 /* Writes processor time, memory, processes and output of the run. */
