@@ -11,8 +11,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "syscalls/account/bases.h"
+#include "view/copy/attributes.h"
 #include "workspace/records.h"
 
 #define BASES_DIR_NAME "base" /* directory of the layer that gets the bases of conflicts */
@@ -20,6 +23,7 @@
 struct workspace_base {
 	struct base_record record;
 	const char *path, *content; /* in workspace_bases.text, without NUL */
+	struct base_attributes attributes;
 	size_t number;              /* in the file */
 	bool is_of_copy;            /* the inode number tells of which file it is */
 };
@@ -35,11 +39,13 @@ static bool bases_parse(const struct workspace_bases *bases, size_t *at, struct 
 		return false;
 	memcpy(record, bases->text + *at, sizeof(*record));
 	*at += sizeof(*record);
-	if (bases->len - *at < (size_t)record->path_len + record->content_len)
+	if (bases->len - *at < (size_t)record->path_len + record->attributes_len + record->content_len ||
+	    (record->attributes_len != 0 && record->attributes_len != sizeof(ret_base->attributes)))
 		return false;
 	ret_base->path = bases->text + *at;
-	ret_base->content = ret_base->path + record->path_len;
-	*at += (size_t)record->path_len + record->content_len;
+	memcpy(&ret_base->attributes, ret_base->path + record->path_len, record->attributes_len);
+	ret_base->content = ret_base->path + record->path_len + record->attributes_len;
+	*at += (size_t)record->path_len + record->attributes_len + record->content_len;
 	return true;
 }
 
@@ -189,10 +195,83 @@ bool workspace_bases_find(const struct workspace_bases *bases, const struct work
 		(void)snprintf(ret_text, PATH_MAX, "%s", bases_explain_absence(bases, change));
 	if (base && base->record.kind == BASE_NONE)
 		(void)snprintf(ret_text, PATH_MAX, "%.*s", (int)base->record.content_len, base->content);
-	if (!base || base->record.kind == BASE_NONE)
+	if (base && base->record.kind == BASE_LINK)
+		(void)snprintf(ret_text, PATH_MAX, "it was no regular file");
+	if (!base || base->record.kind == BASE_NONE || base->record.kind == BASE_LINK)
 		return false;
 	r = bases_make_file(base, layer, change->path, ret_text);
 	if (r < 0)
 		(void)snprintf(ret_text, PATH_MAX, "it cannot be written: %s", strerror(-r));
 	return r == 0;
+}
+
+/* ---- the fingerprint ---- */
+
+/* Whether an entry has the attributes that it had, and was not changed since the change was found. */
+static bool bases_has_attributes(const struct workspace_base *base, const struct workspace_change *change, int path_fd)
+{
+	const struct base_attributes *kept = &base->attributes;
+	const struct timespec mtime = {kept->mtime_s, kept->mtime_ns};
+	struct stat st;
+
+	return base->record.attributes_len > 0 && fstat(path_fd, &st) == 0 &&
+	       times_compare(&st.st_ctim, &change->base.ctime) == 0 && times_compare(&st.st_mtim, &mtime) == 0 &&
+	       (uint64_t)st.st_size == kept->size && st.st_mode == kept->mode && st.st_uid == kept->uid &&
+	       st.st_gid == kept->gid;
+}
+
+/* Whether an open file has the content that is in the record. */
+static bool bases_has_content(const struct workspace_base *base, int fd)
+{
+	char buffer[16384];
+	size_t at = 0;
+
+	while (at < base->record.content_len) {
+		const size_t left = base->record.content_len - at;
+		const ssize_t got = pread(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer), (off_t)at);
+
+		if (got <= 0 || memcmp(buffer, base->content + at, (size_t)got) != 0)
+			return false;
+		at += (size_t)got;
+	}
+	return true;
+}
+
+/* Whether an open file has the content of a clone. */
+static bool bases_has_content_of_clone(const struct workspace_base *base, const struct workspace_layer *layer, int fd)
+{
+	_cleanup_close_ int clone = -1;
+	char name[NAME_MAX + 1];
+
+	if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)base->record.content_len, base->content) >= sizeof(name))
+		return false;
+	clone = openat2_retry(layer->dir_fd, name, O_RDONLY | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	return clone >= 0 && content_is_equal(clone, fd, base->attributes.size) == 1;
+}
+
+/* Whether a link, open with O_PATH, has the target that is in the record. */
+static bool bases_has_target(const struct workspace_base *base, int path_fd)
+{
+	char target[PATH_MAX];
+	const ssize_t len = readlinkat(path_fd, "", target, sizeof(target));
+
+	return len >= 0 && (size_t)len == base->record.content_len && memcmp(target, base->content, (size_t)len) == 0;
+}
+
+bool workspace_bases_has_fingerprint(const struct workspace_bases *bases, const struct workspace_layer *layer,
+				     const struct workspace_change *change)
+{
+	const struct workspace_base *base = bases_find_record(bases, layer, change->path);
+	_cleanup_close_ int path_fd = base ? workspace_open_entry(layer->base_fd, change->path) : -1, fd = -1;
+	char xattrs[SHA256_HEX_SIZE];
+
+	if (path_fd < 0 || !bases_has_attributes(base, change, path_fd))
+		return false;
+	if (base->record.kind == BASE_LINK)
+		return bases_has_target(base, path_fd);
+	fd = workspace_open_content(path_fd);
+	if (fd < 0 || copy_hash_attributes(fd, xattrs) < 0 || strcmp(xattrs, base->attributes.xattrs) != 0)
+		return false;
+	return base->record.kind == BASE_CONTENT ? bases_has_content(base, fd)
+						 : bases_has_content_of_clone(base, layer, fd);
 }

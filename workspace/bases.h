@@ -32,4 +32,11 @@ void workspace_bases_release(struct workspace_bases *bases);
 bool workspace_bases_find(const struct workspace_bases *bases, const struct workspace_layer *layer,
 			  const struct workspace_change *change, char ret_text[PATH_MAX]);
 
+/*
+ * True when a file or link of the directory that a change is about has content and attributes as when the program first
+ * changed it, whatever its inode number and change time: such as one that callgate ws recover has put back.
+ */
+bool workspace_bases_has_fingerprint(const struct workspace_bases *bases, const struct workspace_layer *layer,
+				     const struct workspace_change *change);
+
 #endif

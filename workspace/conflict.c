@@ -65,7 +65,7 @@ static int conflict_is_moved_dir(const struct workspace_layer *layer, const char
 		return base;
 	if (fstat(base, &st) < 0)
 		return -errno;
-	if (!conflict_is_since(layer, &st.st_ctim))
+	if (!S_ISDIR(st.st_mode) || !conflict_is_since(layer, &st.st_ctim)) /* what replaces it is judged itself */
 		return 0;
 	upper = workspace_open_entry(layer->upper_fd, dir);
 	if (upper < 0)
@@ -92,7 +92,8 @@ static int conflict_is_in_moved_dir(const struct workspace_layer *layer, const s
 	return r;
 }
 
-int workspace_is_conflict(const struct workspace_layer *layer, const struct workspace_change *change)
+int workspace_is_conflict(const struct workspace_layer *layer, const struct workspace_bases *bases,
+			  const struct workspace_change *change)
 {
 	const struct workspace_entry *base = &change->base;
 	int r;
@@ -105,5 +106,7 @@ int workspace_is_conflict(const struct workspace_layer *layer, const struct work
 		return r;
 	if (change->kind == WORKSPACE_ADDED && change->old_path)
 		return 0; /* renamed by the program: the directory has the old name */
-	return base->exists ? conflict_is_since(layer, &base->ctime) : conflict_was_removed(layer, change);
+	if (!base->exists)
+		return conflict_was_removed(layer, change);
+	return conflict_is_since(layer, &base->ctime) && !workspace_bases_has_fingerprint(bases, layer, change);
 }

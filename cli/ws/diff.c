@@ -92,7 +92,7 @@ static int diff_print_change_json(struct diff_view *view, const struct workspace
 		of_old.path = of_old.old_path;
 		of_old.old_path = NULL;
 	}
-	is_conflict = bases ? workspace_is_conflict(layer, &of_old) : 0;
+	is_conflict = bases ? workspace_is_conflict(layer, bases, &of_old) : 0;
 	if (is_conflict < 0)
 		return is_conflict;
 	ws_fingerprints_make(layer, change, &view->hash_bytes_left, &fingerprints);

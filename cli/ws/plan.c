@@ -144,7 +144,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	const char **why = &plan->why[change - plan->changes.item];
 	const char *reason = words->allow_executed ? NULL : ws_plan_find_runs_later(plan, change);
 	char name[2 * PATH_MAX];
-	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
+	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, &plan->bases, change);
 
 	if (conflict < 0) {
 		*why = strerror(-conflict);

@@ -17,6 +17,7 @@
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/layer-file.h"
+#include "view/copy/attributes.h"
 #include "view/copy/fill.h"
 
 /* What must be free in the file system of TMPDIR, for the program: so many times the file, and 1/64 of all. */
@@ -28,6 +29,8 @@ struct base {
 	struct view_layer *layer;
 	const char *path; /* below the directory */
 	struct stat status;
+	bool has_attributes; /* status, and xattrs, are those of what is kept */
+	char xattrs[SHA256_HEX_SIZE];
 };
 
 /* Opens what is at the place before the call: O_PATH, in the directory itself or in the copy. -1: nothing is there. */
@@ -63,16 +66,34 @@ static bool base_is_unchanged(const struct base *base, int fd)
 	       times_compare(&now.st_ctim, &base->status.st_ctim) == 0;
 }
 
+static struct base_attributes base_make_attributes(const struct base *base)
+{
+	struct base_attributes attributes = {.mtime_s = base->status.st_mtim.tv_sec,
+					     .mtime_ns = (uint32_t)base->status.st_mtim.tv_nsec,
+					     .size = (uint64_t)base->status.st_size,
+					     .mode = base->status.st_mode,
+					     .uid = base->status.st_uid,
+					     .gid = base->status.st_gid};
+
+	memcpy(attributes.xattrs, base->xattrs, sizeof(attributes.xattrs));
+	return attributes;
+}
+
 /* Writes the head of a record, of which `len` bytes will follow. False: not wholly. */
 static bool base_write_head(const struct base *base, int to_fd, enum base_kind kind, size_t len)
 {
+	struct base_attributes attributes = base_make_attributes(base);
 	struct base_record record = {.inode = base->status.st_ino,
 				     .kind = kind,
 				     .path_len = (uint32_t)strlen(base->path),
-				     .content_len = (uint32_t)len};
-	struct iovec part[] = {{&record, sizeof(record)}, {(void *)(uintptr_t)base->path, record.path_len}};
+				     .content_len = (uint32_t)len,
+				     .attributes_len = base->has_attributes ? sizeof(attributes) : 0};
+	struct iovec part[] = {{&record, sizeof(record)},
+			       {(void *)(uintptr_t)base->path, record.path_len},
+			       {&attributes, record.attributes_len}};
 
-	return writev(to_fd, part, sizeof(part) / sizeof(part[0])) == (ssize_t)(sizeof(record) + record.path_len);
+	return writev(to_fd, part, sizeof(part) / sizeof(part[0])) ==
+	       (ssize_t)(sizeof(record) + record.path_len + record.attributes_len);
 }
 
 /* Removes a record that was not completed. */
@@ -85,7 +106,8 @@ static void base_remove_record(int fd, off_t at)
 /* What the record of a base takes, with `len` bytes of content or text. */
 static uint64_t base_get_record_bytes(const struct base *base, uint64_t len)
 {
-	return sizeof(struct base_record) + strlen(base->path) + len;
+	return sizeof(struct base_record) + strlen(base->path) +
+	       (base->has_attributes ? sizeof(struct base_attributes) : 0) + len;
 }
 
 /*
@@ -222,11 +244,28 @@ static int base_open_content(const struct call *call, struct base *base, int pat
 	return fd;
 }
 
-/* Keeps a file. NULL, or why that was not possible. */
+/* Keeps a symbolic link. NULL, or why that was not possible. */
+static const char *base_keep_link(struct call *call, struct base *base, int path_fd)
+{
+	char target[PATH_MAX];
+	const ssize_t len = readlinkat(path_fd, "", target, sizeof(target) - 1);
+
+	if (len < 0)
+		return "it could not be read";
+	target[len] = '\0';
+	base->has_attributes = true;
+	base_write_text(call, base, BASE_LINK, target);
+	return NULL;
+}
+
+/* Keeps a file or link. NULL, or why that was not possible. */
 static const char *base_keep(struct call *call, struct base *base, int path_fd)
 {
 	_cleanup_close_ int fd = -1;
+	const char *why;
 
+	if (S_ISLNK(base->status.st_mode))
+		return base_keep_link(call, base, path_fd);
 	if (!S_ISREG(base->status.st_mode))
 		return "it was no regular file";
 	fd = base_open_content(call, base, path_fd);
@@ -234,8 +273,11 @@ static const char *base_keep(struct call *call, struct base *base, int path_fd)
 		return "it was changed outside before the program opened it";
 	if (fd < 0)
 		return "it could not be read";
-	return base->status.st_size > BASES_FILE_BYTES_MAX ? base_keep_clone(call, base, fd)
-							   : base_keep_content(call, base, fd);
+	base->has_attributes = copy_hash_attributes(fd, base->xattrs) == 0;
+	why = base->status.st_size > BASES_FILE_BYTES_MAX ? base_keep_clone(call, base, fd)
+							  : base_keep_content(call, base, fd);
+	base->has_attributes &= !why;
+	return why;
 }
 
 void bases_keep(struct call *call, unsigned i)

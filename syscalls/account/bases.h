@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/sha256.h"
 #include "syscalls/call/call.h"
 
 #define BASES_NAME "bases"
@@ -22,17 +23,27 @@ enum base_kind {
 	BASE_CONTENT, /* the content follows */
 	BASE_CLONE,   /* the name of a clone in the directory of the layer follows */
 	BASE_NONE,    /* why the file could not be kept follows: "it was no regular file" */
+	BASE_LINK,    /* the target of a symbolic link follows */
 };
 
 /*
- * A base. After it come path and content. Of several for one file, the first counts: by their path, or in the layer of
- * a copy, where directories can be renamed, by their inode number.
+ * A base. After it come path, struct base_attributes where it has them, and content. Of several for one file, the first
+ * counts: by their path, or in the layer of a copy, where directories can be renamed, by their inode number.
  */
 struct base_record {
 	uint64_t inode;
 	uint32_t kind; /* enum base_kind */
 	uint32_t path_len, content_len;
-	uint32_t unused; /* 0 */
+	uint32_t attributes_len; /* of struct base_attributes; 0: not known */
+};
+
+/* What the file was besides its content. Numbers of users and groups are those of the supervisor's user namespace. */
+struct base_attributes {
+	int64_t mtime_s;
+	uint64_t size;
+	uint32_t mtime_ns, mode, uid, gid;
+	char xattrs[SHA256_HEX_SIZE]; /* of copy_hash_attributes() */
+	char unused[7];               /* 0 */
 };
 
 /*

@@ -16,11 +16,12 @@ says() # STATUS TEXT VERB ARGUMENT…: of callgate ws
 	[ -z "$text" ] || grep -qF -- "$text" "$T/out" || fail "ws $*: not said: $text: $(cat "$T/out")"
 }
 
-play() # [COMMAND]: a run in a new directory; the workspace is $id
+play() # [COMMAND [COMMAND]]: a run in a new directory, and what is done there before; the workspace is $id
 {
 	rm -rf "$W"
 	mkdir -p "$W/d"
 	for i in 1 2 3; do echo "old $i" >"$W/d/f$i"; done
+	(cd "$W" && eval "${2:-:}")
 	: >"$T/before"
 	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
 	# shellcheck disable=SC2016 # the program's shell expands it
@@ -108,9 +109,9 @@ done
 # ---- replacements ----
 # A file and a directory have each other's place. After the interruption, the user works with what has the name.
 
-stop() # INJECT [COMMAND]: an apply of what the command does, which is killed
+stop() # INJECT [COMMAND [COMMAND]]: an apply of what the command does, which is killed; the second as of play
 {
-	play "${2:-rm -r d; echo new >d}"
+	play "${2:-rm -r d; echo new >d}" "${3:-}"
 	strace -qq -o /dev/null -e trace="${1%%:*}" -e inject="$1" "$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
 	wait $! 2>/dev/null # without bash's message
 	[ -e "$journal" ] || fail "$1: not interrupted: $(ls -laR "$W")"
@@ -137,6 +138,31 @@ stop "${to_dir[@]}"
 says 0 'interrupted at d/f1' recover "$id"
 [ "$(cat "$W/d/f1")" = "old 1" ] || fail "to a directory: $(ls -laR "$W")"
 left 0 "to a directory"
+says 0 '' discard "$id"
+
+# The next apply takes the old one, by its content and attributes. With others it is a conflict, also of the same time.
+for change in : 'cp -p d/f1 x && mv x d/f1' 'echo mine >d/f1' 'touch d/f1' 'chmod 600 d/f1' 'echo OLD 1 >d/f1' \
+	'setfattr -n user.x -v 2 d/f1'; do
+	[[ $change != setfattr* ]] || setfattr -n user.y -v 1 "$T/now" 2>/dev/null || continue
+	stop "${to_dir[@]}"
+	says 0 'interrupted at d/f1' recover "$id"
+	touch -r "$W/d/f1" "$T/time"
+	(cd "$W" && eval "$change") || fail "$change"
+	[[ $change != *OLD* ]] || touch -r "$T/time" "$W/d/f1"
+	case $change in
+	: | cp*) says 0 '' apply "$id" ;;
+	*) says 3 'd/f1: conflict' apply "$id" ;;
+	esac
+	case $change in
+	: | cp*) [ "$(cat "$W/d/f1/in")" = y ] || fail "$change: not applied: $(ls -laR "$W")" ;;
+	*) [ -f "$W/d/f1" ] || fail "$change: replaced: $(ls -laR "$W")" ;;
+	esac
+	says 0 '' discard "$id"
+done
+stop unlinkat:signal=KILL:when=1 'rm d/f1; mkdir d/f1; echo y >d/f1/in' 'ln -sf there d/f1'
+says 0 'interrupted at d/f1' recover "$id"
+[ "$(readlink "$W/d/f1")" = there ] || fail "a link: $(ls -laR "$W")"
+says 0 '' apply "$id"
 says 0 '' discard "$id"
 
 # What has the name is not the apply's, or was changed: both stay.

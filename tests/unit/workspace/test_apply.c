@@ -384,17 +384,18 @@ END_TEST
 START_TEST(test_conflict)
 {
 	char path[] = "f";
+	const struct workspace_bases bases = {.text = NULL};
 	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
 
 	layer.mounted = (struct timespec){1000, 500};
 	change.base = (struct workspace_entry){.exists = true, .mode = S_IFREG, .ctime = {1000, 499}};
-	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 0);
+	ck_assert_int_eq(workspace_is_conflict(&layer, &bases, &change), 0);
 	change.base.ctime.tv_nsec = 500; /* within one tick */
-	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 1);
+	ck_assert_int_eq(workspace_is_conflict(&layer, &bases, &change), 1);
 	change.base.ctime = (struct timespec){999, 999};
-	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 0);
+	ck_assert_int_eq(workspace_is_conflict(&layer, &bases, &change), 0);
 	change.base.ctime = (struct timespec){1000, 0}; /* whole seconds: later within this one, perhaps */
-	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 1);
+	ck_assert_int_eq(workspace_is_conflict(&layer, &bases, &change), 1);
 }
 END_TEST
 
