@@ -21,6 +21,7 @@
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
+#define SCRATCH_BASE_SUFFIX_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
 #define TMPDIR_ENTRIES_MAX 100000u               /* names read from TMPDIR: other users may have filled /tmp */
 #define SCRATCH_REASON_SIZE 128                  /* buffer for why a directory cannot hold the runs' directories */
@@ -226,4 +227,42 @@ int scratch_open_directory_of_runs(struct policy_error *ret_error)
 		return scratch.base_fd;
 	cleanup_close(&scratch.base_fd);
 	return error;
+}
+
+/* True for a directory of such a name with a directory `entry` that is not empty. */
+static bool scratch_is_other_base(int dir_fd, const char *name, const char *known, const char *entry)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	/* mkdtemp(3) makes no other names; they are printed. */
+	if (!scratch_is_private_base_name(name, known) ||
+	    name[strlen(known) + 1 + strspn(name + strlen(known) + 1, SCRATCH_BASE_SUFFIX_BYTES)] != '\0')
+		return false;
+	fd = openat2_retry(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+		return false;
+	/* Two links: "." and its name, and no directory in it. Where there are fewer, that does not tell. */
+	return fstatat(fd, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && st.st_nlink != 2;
+}
+
+char *scratch_find_other_base(int base_fd, const char *entry)
+{
+	char base[PATH_MAX] = "", known[32], *slash, *found = NULL;
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *one;
+
+	(void)snprintf(known, sizeof(known), "callgate-%u", geteuid());
+	if (io_read_fd_name(base_fd, base) < 0 || !(slash = strrchr(base, '/')))
+		return NULL;
+	*slash = '\0';
+	dir = opendir(*base ? base : "/");
+	for (unsigned i = 0; dir && !found && i < TMPDIR_ENTRIES_MAX && (one = readdir(dir)); i++) {
+		if (strcmp(one->d_name, slash + 1) == 0 ||
+		    !scratch_is_other_base(dirfd(dir), one->d_name, known, entry))
+			continue;
+		if (asprintf(&found, "%s/%s", base, one->d_name) < 0)
+			return NULL;
+	}
+	return found;
 }

@@ -48,6 +48,13 @@ int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_erro
 /* Finds or creates the directory of all runs of this user. A descriptor owned by the caller, or -errno. */
 int scratch_open_directory_of_runs(struct policy_error *ret_error);
 
+/*
+ * Finds a directory callgate-UID-XXXXXX of this user with directories in `entry`, of runs that could not use base_fd,
+ * which scratch_open_directory_of_runs() has opened. It is only to be told: another process may have made it. Its path,
+ * owned; NULL: there is none.
+ */
+char *scratch_find_other_base(int base_fd, const char *entry);
+
 /* Creates work, tmp and shm in the run's directory, where missing. The keeper calls it while the supervisor starts. */
 int scratch_make_dirs(struct scratch *scratch);
 

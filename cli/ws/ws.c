@@ -1,6 +1,7 @@
 /* callgate ws: lists, shows, applies and removes workspaces, which have what runs with --cow have written. */
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
@@ -16,6 +18,7 @@
 #include "cli/ws/keep.h"
 #include "cli/ws/open.h"
 #include "cli/ws/recover.h"
+#include "keeper/scratch.h"
 #include "supervisor/report.h"
 #include "workspace/fold.h"
 #include "workspace/store.h"
@@ -76,6 +79,19 @@ static int ws_print_workspace(void *ctx, const struct workspace *workspace, int 
 	return r;
 }
 
+/* Tells where workspaces are that are not looked for: of runs that could not use the directory of all runs. */
+static void ws_tell_other_base(int base_fd)
+{
+	_cleanup_free_ char *other = scratch_find_other_base(base_fd, WORKSPACE_DIR_NAME);
+	char base[PATH_MAX];
+
+	if (other && io_read_fd_name(base_fd, base) > 0)
+		cli_note("%s/" WORKSPACE_DIR_NAME " has workspaces of runs that could not use %s; to bring one back: "
+			 "mkdir -pm 700 %s/" WORKSPACE_DIR_NAME " && mv -T %s/" WORKSPACE_DIR_NAME
+			 "/ID %s/" WORKSPACE_DIR_NAME "/ID",
+			 other, base, base, other, base);
+}
+
 static int ws_main_list(int argc, char **argv)
 {
 	struct {
@@ -107,6 +123,7 @@ static int ws_main_list(int argc, char **argv)
 	r = workspace_visit(base, ws_print_workspace, &options.json);
 	if (r < 0)
 		cli_print_error("ws list", "cannot read the workspaces: %s", strerror(-r));
+	ws_tell_other_base(base);
 	return r == 0 ? cli_print_text("ws list", "") : CLI_EXIT_ERROR;
 }
 

@@ -33,9 +33,12 @@ chmod 700 "$BASE"
 cow 'echo second >three'
 second=$id
 lists "the usual name again" "$second"
+ws list 2>&1 >/dev/null | grep -qF "mv -T $private/workspaces/ID $BASE/workspaces/ID" ||
+	fail "not told: $(ws list 2>&1)"
 ws discard "$second" # then there is no directory of workspaces
 mkdir -m 700 "$BASE/workspaces" && mv -T "$private/workspaces/$first" "$BASE/workspaces/$first" # as the page says
 lists "brought back" "$first"
+[ -z "$(ws list 2>&1 >/dev/null)" ] || fail "told: $(ws list 2>&1 >/dev/null)"
 
 # A program that may write in TMPDIR makes what looks like a directory of runs, with a workspace of another directory:
 # beside the one that runs use now, where it would come first if that has a name of its own, and of another TMPDIR.
