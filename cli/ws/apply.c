@@ -162,7 +162,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	if (!words->theirs && !apply_is_same_dir(workspace, &layer, words->json))
 		return WS_EXIT_NOT_ALL;
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
-	if (ws_plan_make(&plan, &selection) < 0)
+	if (ws_lock_directory(APPLY_VERB, workspace, &layer) < 0 || ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
 	if (!words->json)
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);

@@ -111,3 +111,12 @@ int ws_lock_workspace(const char *verb, const char *id, int workspace_fd)
 		ws_print_failure(verb, id, r);
 	return r < 0 ? -1 : 0;
 }
+
+int ws_lock_directory(const char *verb, const struct workspace *workspace, const struct workspace_layer *layer)
+{
+	if (workspace_lock(layer->base_fd) != WORKSPACE_IN_USE) /* without locks there, as on some NFS: as it was */
+		return 0;
+	cli_print_error(verb, "%s: in use: another callgate ws goes on that changes this directory; wait for that",
+			workspace->dir);
+	return -1;
+}

@@ -40,4 +40,10 @@ int ws_open_layer(const char *verb, int workspace_fd, int layers_fd, size_t at, 
 int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
 		       int *ret_workspace_fd);
 
+/*
+ * Locks the directory of a layer against callgate ws of other workspaces of it, until the layer is released. 0, also on
+ * a file system without locks, or -1 after a message: it is locked.
+ */
+int ws_lock_directory(const char *verb, const struct workspace *workspace, const struct workspace_layer *layer);
+
 #endif

@@ -151,7 +151,9 @@ static int recover_dir(struct recover *recover, int fd, size_t at, struct worksp
 		return CLI_EXIT_OK;
 	recover->was_interrupted = true;
 	if (ws_open_layer(RECOVER_VERB, fd, fd, at, workspace, &recovery.layer) == 0 && recover_is_same_dir(&recovery))
-		status = recover_end(&recovery, recover_step);
+		status = ws_lock_directory(RECOVER_VERB, workspace, &recovery.layer) < 0
+				 ? CLI_EXIT_ERROR
+				 : recover_end(&recovery, recover_step);
 	else if (recover->abandon)
 		status = recover_end(&recovery, recover_abandon_step);
 	else

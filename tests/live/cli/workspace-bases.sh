@@ -18,7 +18,8 @@ lists() # WHAT ID…: just these workspaces
 {
 	local what=$1
 	shift
-	[ "$(ws list --json | jq -r .id | sort)" = "$(printf '%s\n' "$@" | sort)" ] || fail "$what: $(ws list), not $*"
+	[ "$(ws list --json 2>"$T/err" | jq -r .id | sort)" = "$(printf '%s\n' "$@" | sort)" ] ||
+		fail "$what: $(ws list), not $*"
 }
 
 mkdir "$W"
