@@ -210,6 +210,37 @@ def apply_part(seed, workspace, native):
     counts['parts_not_all'] = counts.get('parts_not_all', 0) + (done.returncode == NOT_ALL)
 
 
+def contents(states):
+    return {each[3] for each in states.values() if each[0].startswith('0o10') and each[1] > 0}
+
+
+def apply_with_conflicts(seed, workspace, native):
+    """Others change some files. What the directory had, and the program has under any name, is there afterwards."""
+    draw = random.Random(seed)
+    before = state(BASE)
+    paths = [path for path, _, _ in changes(workspace) if path != b'.']
+    for path in draw.sample(paths, min(len(paths), draw.randrange(1, 9))):
+        full = os.path.join(os.fsencode(BASE), path)
+        if os.path.isdir(os.path.dirname(full)) and not os.path.islink(full) and \
+                (os.path.isfile(full) or not os.path.exists(full)):
+            with open(full, 'ab') as file:
+                file.write(b'outside')
+            before.pop(path, None)
+    words = draw.choice(((), ('--ours',)))
+    done = ws('apply', *draw.choice(((), ('--allow-executed',))), *words, workspace)
+    after = state(BASE)
+    if done.returncode not in (0, NOT_ALL):
+        fail(seed, 'conflicts: %d %r' % (done.returncode, done.stderr))
+    lost = (contents(before) & contents(native)) - contents(after)
+    if lost:
+        fail(seed, 'conflicts %r: lost: %r %r' % (words, sorted(lost)[:3], done.stderr))
+    for path in after:
+        if VERSION.fullmatch(path) and path not in native:
+            os.remove(os.path.join(os.fsencode(BASE), path))
+    counts['conflicts'] = counts.get('conflicts', 0) + 1
+    counts['conflicts_not_all'] = counts.get('conflicts_not_all', 0) + (done.returncode == NOT_ALL)
+
+
 def read_journal(store):
     """The paths of steps that were done, that of the last if it was not, and of which directory; None: of none."""
     at = [where for i, where in enumerate(DIRS) if os.path.exists(journal_of(store, i))]
@@ -332,7 +363,7 @@ def play(seed, kills_wanted):
     if picture(BASE) != before:
         fail(seed, 'changed by the run: %s' % differences(before, picture(BASE))[:3])
     native = state(COPY)
-    what = 'kill' if kills_wanted else ('all', 'part', 'discard')[seed % 3]
+    what = 'kill' if kills_wanted else ('all', 'part', 'discard', 'conflicts')[seed % 4]
     if what == 'discard':
         if ws('diff', '--stat', workspace).returncode not in (0, 1):
             fail(seed, 'diff: %r' % ws('diff', '--stat', workspace).stderr)
@@ -340,6 +371,9 @@ def play(seed, kills_wanted):
         apply_all(seed, workspace, native)
     elif what == 'part':
         apply_part(seed, workspace, native)
+        apply_all(seed, workspace, native, '--theirs')
+    elif what == 'conflicts':
+        apply_with_conflicts(seed, workspace, native)
         apply_all(seed, workspace, native, '--theirs')
     else:
         draw = random.Random(seed)
