@@ -83,9 +83,19 @@ tests_unit_view_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libc
 # The table, its filter on made-up registers, and its filter in the kernel.
 UNIT_TESTS += tests/unit/syscalls/test_table tests/unit/confine/test_filter tests/unit/confine/test_filter_kernel \
 	tests/unit/confine/test_selffilter
+UNIT_TESTS += tests/unit/confine/test_filter_attempts tests/unit/confine/test_filter_reads \
+	tests/unit/confine/test_filter_sockets
 EXTRA_DIST += tests/unit/confine/bpf-run.h tests/unit/confine/filter-oracle.h tests/unit/row-named.h
+FILTER_RIG = tests/unit/confine/filter-rig.c tests/unit/confine/filter-rig.h
 tests_unit_syscalls_test_table_LDADD = libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_confine_test_filter_SOURCES = tests/unit/confine/test_filter.c $(FILTER_RIG)
 tests_unit_confine_test_filter_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(LIBSECCOMP_LIBS) $(UNIT_LIBS)
+tests_unit_confine_test_filter_attempts_SOURCES = tests/unit/confine/test_filter_attempts.c $(FILTER_RIG)
+tests_unit_confine_test_filter_attempts_LDADD = $(tests_unit_confine_test_filter_LDADD)
+tests_unit_confine_test_filter_reads_SOURCES = tests/unit/confine/test_filter_reads.c $(FILTER_RIG)
+tests_unit_confine_test_filter_reads_LDADD = $(tests_unit_confine_test_filter_LDADD)
+tests_unit_confine_test_filter_sockets_SOURCES = tests/unit/confine/test_filter_sockets.c $(FILTER_RIG)
+tests_unit_confine_test_filter_sockets_LDADD = $(tests_unit_confine_test_filter_LDADD)
 tests_unit_confine_test_selffilter_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(UNIT_LIBS)
 tests_unit_confine_test_filter_kernel_LDADD = libcallgate_confine.a libcallgate_syscalls.a $(UNIT_LIBS)
 
