@@ -27,7 +27,7 @@ measure()
 {
 	local file=$T/$1
 	shift
-	timeout 100 "$bench/bench.py" --build "$build" --quick --rounds 1 "$@" >"$file" 2>&1 ||
+	timeout 600 "$bench/bench.py" --build "$build" --quick --rounds 1 "$@" >"$file" 2>&1 ||
 		fail "bench.py $* ended with $?: $(cat "$file")"
 }
 
@@ -63,7 +63,7 @@ assert rows["true"]["options"] == "" and rows["true, --json"]["options"] == "--j
 assert "floor" in rows["git status, 300 files"]["samples"], rows
 END
 
-timeout 60 "$bench/scale.py" --build "$build" --rounds 1 --calls 400 --sandboxes 2 --threads 2 >"$T/scale" 2>&1 ||
+timeout 300 "$bench/scale.py" --build "$build" --rounds 1 --calls 400 --sandboxes 2 --threads 2 >"$T/scale" 2>&1 ||
 	fail "scale.py ended with $?: $(cat "$T/scale")"
 for shape in '1 *1' '2 *1' '1 *2'; do
 	grep -q "^callgate *$shape *[0-9.]* *[0-9.]* *[0-9t]" "$T/scale" || fail "scale.py: $(cat "$T/scale")"
@@ -71,7 +71,7 @@ done
 
 # An interrupted run says what it has, and leaves neither children nor files.
 for signal in TERM INT; do
-	timeout --kill-after=60 --signal=$signal 4 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 \
+	timeout --kill-after=60 --signal=$signal 10 python3 "$bench/bench.py" --build "$build" --quick --rounds 9999 \
 		--budget 60 \
 		--only '^true$' --rivals native,callgate,bwrap --json "$T/cut.json" --targets >"$T/cut" 2>&1
 	[ $? = 124 ] || fail "SIG$signal: not ended by it: $(cat "$T/cut")"
@@ -79,15 +79,18 @@ for signal in TERM INT; do
 		grep -qi "$text" "$T/cut" || fail "SIG$signal: does not say $text: $(cat "$T/cut")"
 	done
 	"$bench/report.py" "$T/cut.json" >/dev/null || fail "SIG$signal: the file"
-	left=$(pgrep -af "$TMPDIR")
+	for _ in {1..300}; do
+		left=$(pgrep -af "$TMPDIR") || break
+		sleep 0.1
+	done
 	[ -z "$left" ] || fail "SIG$signal: still runs: $left"
 	[ -z "$(ls -A "$TMPDIR")" ] || fail "SIG$signal: left behind: $(ls -A "$TMPDIR")"
 done
 
-timeout 30 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" &&
+timeout 100 "$bench/bench.py" --build "$build" --only none-of-this 2>"$T/err" >"$T/out" &&
 	fail "nothing to do is no error"
 grep -q 'nothing to do' "$T/err" || fail "nothing to do: $(cat "$T/err")"
-timeout 30 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" &&
+timeout 100 "$bench/bench.py" --build "$T" --only true 2>"$T/err" >"$T/out" &&
 	fail "an empty build directory is no error"
 grep -q '^bench: ' "$T/err" || fail "an empty build directory: $(cat "$T/err")"
 left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'callgate-bench-*')

@@ -43,6 +43,13 @@ def sizes_stay(names):
     return before == [size(name) for name in names]
 
 
+def await_(condition):
+    """A minute at most: what comes next fails otherwise."""
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def writes(fd):
     """Writes until it fails, then waits to be killed."""
     try:
@@ -129,8 +136,12 @@ def scenario_processes():
         pids.append(pid)
         names.append(name)
 
+    def say_ready():
+        os.close(os.open(os.path.join(KEEP, "ready-%d" % os.getpid()), os.O_WRONLY | os.O_CREAT))
+
     def paused(fd):
         signal.signal(signal.SIGUSR1, lambda *_: None)
+        say_ready()
         signal.pause()
         writes(fd)
 
@@ -148,15 +159,18 @@ def scenario_processes():
         threading.Thread(target=own, daemon=True).start()
         time.sleep(0.1)
         os.close(fd)
+        say_ready()
         while True:
             time.sleep(1)
 
     def stopped(fd):
+        say_ready()
         os.kill(os.getpid(), signal.SIGSTOP)
         writes(fd)
 
     def waits_in_fifo(fd):
         os.mkfifo(os.path.join(KEEP, "waited"))
+        say_ready()
         os.open(os.path.join(KEEP, "waited"), os.O_RDONLY)
         writes(fd)
 
@@ -166,7 +180,9 @@ def scenario_processes():
     child("unshared", unshared)
     child("stopped", stopped)
     child("fifo", waits_in_fifo)
-    time.sleep(0.3)
+    await_(lambda: size("busy") > 0 and size("threads") > 0 and
+           sum(name.startswith("ready-") for name in os.listdir(KEEP)) == 4)
+    time.sleep(0.3)  # in which they come to where they wait
     print(read_secret())
     os.close(os.open(os.path.join(KEEP, "go"), os.O_WRONLY | os.O_CREAT))
     os.kill(pids[1], signal.SIGUSR1)
@@ -211,7 +227,7 @@ def scenario_traced():
         writes(fd)
     os.waitpid(pid, 0)
     libc.ptrace(7, pid, None, None)  # PTRACE_CONT
-    time.sleep(0.2)
+    await_(lambda: size("traced") > 0)
     print(read_secret())
     print("stay:", sizes_stay(["traced"]), "grown before:", size("traced") > 0)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
@@ -238,7 +254,7 @@ def scenario_fork_race():
                 pass
             os._exit(0)
         os._exit(0)
-    time.sleep(0.2)
+    await_(lambda: size("race") > 0)
     print(read_secret())
     print("stay:", sizes_stay(["race"]), "grown before:", size("race") > 0)
 

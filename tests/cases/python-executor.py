@@ -339,7 +339,7 @@ class Life(unittest.TestCase):
     def test_executor(self):
         """One executor for all: servers take their time."""
         server = callgate.Server()
-        with Executor(1, server=server, task_timeout=0.5, max_tasks_per_child=2) as executor:
+        with Executor(1, server=server, task_timeout=3, max_tasks_per_child=2) as executor:
             pids = [executor.submit(where).result()[1] for _ in range(2)]
             self.assertEqual(pids[0], pids[1])
             with self.assertRaises(callgate.TimeoutException):

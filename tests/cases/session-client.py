@@ -17,7 +17,7 @@ failed = False
 def connect():
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sock.connect(path)
-    sock.settimeout(20)
+    sock.settimeout(60)
     return sock
 
 
@@ -97,7 +97,8 @@ for _ in range(50):
         ask(exec_true, null).close()
     except OSError:
         pass  # there are too many clients, and this one was hung up on
-for _ in range(100):  # while there are too many, further ones are hung up on
+patience = time.monotonic() + 60
+while time.monotonic() < patience:  # while there are too many, further ones are hung up on
     try:
         if answers_list := ask({"op": "list"}).recv(1 << 20):
             break
@@ -166,7 +167,7 @@ expect("many programs", all("status" in answer or answer["error"]["code"] in ("t
                             for answer in ended), [a for a in ended if "status" not in a][:3])
 expect("many programs ran", sum(answer.get("status") == "ok" for answer in ended) >= 100, ended[:3])
 
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 60
 while answers_list := json.loads(ask({"op": "list"}).recv(1 << 20))["programs"]:
     if time.monotonic() > deadline:
         expect("all have ended", False, answers_list[:3])

@@ -1,6 +1,7 @@
 """Abstract names of stream and seqpacket sockets: results, errnos and names as natively."""
 import errno
 import os
+import select
 import socket
 import sys
 import time
@@ -133,6 +134,7 @@ def full(kind):
         attempt("when the listener goes", new(kind).connect, name)
         sys.stdout.flush()
         os._exit(0)
+    select.select([server], [], [])  # the first one is there
     time.sleep(0.3)
     server.close()
     os.waitpid(child, 0)

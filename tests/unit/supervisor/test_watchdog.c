@@ -46,7 +46,7 @@ START_TEST(interrupts_what_blocks)
 	watchdog_begin_notification(watchdog);
 	ck_assert(blocks(LONG_MS));
 	watchdog_end_notification(watchdog);
-	ck_assert_int_eq(signals, 1);
+	ck_assert_int_ge(signals, 1); /* more where this thread gets no CPU for so long */
 }
 END_TEST
 
@@ -56,7 +56,7 @@ START_TEST(goes_on_while_it_blocks)
 	ck_assert(blocks(LONG_MS));
 	ck_assert(blocks(LONG_MS));
 	watchdog_end_notification(watchdog);
-	ck_assert_int_eq(signals, 2);
+	ck_assert_int_ge(signals, 2);
 }
 END_TEST
 

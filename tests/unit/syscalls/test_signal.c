@@ -56,7 +56,7 @@ static void tear_down(void)
 
 static bool ended(pid_t pid)
 {
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < 20000; i++) { /* far more than it takes */
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			return true;
 		(void)usleep(1000);
