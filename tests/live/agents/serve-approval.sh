@@ -20,7 +20,7 @@ export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
 
 refused()
 {
-	timeout 20 "$CALLGATE" serve --api-key "$SERVE_KEY" "$@" >"$T/out" 2>&1 && fail "serve $*"
+	timeout 100 "$CALLGATE" serve --api-key "$SERVE_KEY" "$@" >"$T/out" 2>&1 && fail "serve $*"
 	[ -s "$T/out" ] || fail "serve $*: nothing is said"
 }
 refused --approve client

@@ -20,7 +20,7 @@ case_of_client()
 refused()
 {
 	local text
-	text=$(timeout 20 "$CALLGATE" serve "$@" 2>&1)
+	text=$(timeout 100 "$CALLGATE" serve "$@" 2>&1)
 	[ "$?,${text:+said}" = 125,said ] || fail "serve $*: $text"
 }
 refused

@@ -29,7 +29,7 @@ conn.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") +
     frame(1, 5, 1, b"\x82\x84\x87\x01" + bytes([len(authority)]) + authority))
 time.sleep(3)
 print(conn.selected_alpn_protocol(), flush=True)
-os.system("curl -sS --max-time 20 http://plain.test:$http/ok; curl -sS --max-time 20 http://plain.test:$http/ok")
+os.system("curl -sS --max-time 90 http://plain.test:$http/ok; curl -sS --max-time 90 http://plain.test:$http/ok")
 EOF
 net_run -r "$T/home" -- "$PYTHON" "$T/home/stalls.py" >"$T/out" 2>&1 &
 run=$!

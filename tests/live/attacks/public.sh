@@ -181,7 +181,7 @@ planted=("${enter[@]}" bash "$T/plant.sh" "$T/etc" "$T/lib" "$T/cache" "$CALLGAT
 	skip "cannot mount here: the secrets of extended were not planted"
 count=$("${planted[@]}" grep -rls PLANTED /etc /var/cache /var/lib | wc -l)
 [ "$count" -ge 100 ] || fail "$count secrets could be planted"
-"${planted[@]}" timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
+"${planted[@]}" timeout -k 5 300 "$CALLGATE" run --profile extended -w "$T/w" -- \
 	sh -c 'grep -rs PLANTED /etc /var/cache /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"
@@ -189,7 +189,7 @@ grep PLANTED "$T/out" && fail "secrets were read"
 # shellcheck disable=SC2016 # the inner shell expands it
 "${planted[@]}" bash -c 'jq -r ".filesystem.private[]" "$0" | grep -v "[*]" | while read -r path; do
 		rm -rf "$path" && echo PLANTED >"$path"; done; exec "$@"' "$CALLGATE_PROFILES/extended.json" \
-	timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
+	timeout -k 5 300 "$CALLGATE" run --profile extended -w "$T/w" -- \
 	sh -c 'grep -rs PLANTED /etc /var/cache /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"

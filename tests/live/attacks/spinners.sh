@@ -42,7 +42,7 @@ spin_once()
 	local began took loops=$1 how=$2 most=$3
 	shift 3
 	began=$(date +%s%N)
-	LIVE_TIMEOUT=60 cg_run python --json -t 3 --pids $((loops + 100)) "$@" -r "$T/spin.py" -- \
+	LIVE_TIMEOUT=100 cg_run python --json -t 3 --pids $((loops + 100)) "$@" -r "$T/spin.py" -- \
 		"$PYTHON" "$T/spin.py" "$loops" "$how" >"$T/json" 2>"$T/err"
 	took=$((($(date +%s%N) - began) / 1000000))
 	echo "$loops loops, $how${*:+, $*}: $took ms, $(jq -c '[.status, .stdout, .calls.judged]' "$T/json")"

@@ -5,7 +5,7 @@ need script
 export CALLGATE
 cat >"$T/try.sh" <<'TRY'
 tty=$(tty)
-timeout 20 "$CALLGATE" run --profile extended -r / -- sh -c "
+timeout 100 "$CALLGATE" run --profile extended -r / -- sh -c "
 	if (exec 5<$tty) 2>/dev/null; then echo 'GOT the terminal'; else echo refused; fi
 	for name in /dev/pts/[0-9]*; do [ -e \$name ] && echo GOT \$name; done;
 	[ -c /dev/null ] && echo x >/dev/null && echo null works; ls /etc >/dev/null && echo etc"

@@ -19,7 +19,7 @@ attest()
 
 verify()
 {
-	timeout 60 "$CALLGATE" attest verify "$@" </dev/null
+	timeout 300 "$CALLGATE" attest verify "$@" </dev/null
 }
 
 attest run --input "$T/in.csv" --output "$T/out" --json -- \

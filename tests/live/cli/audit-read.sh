@@ -9,7 +9,7 @@ cp "$SRC/tests/cases/audit-hostile.py" "$T/w/hostile.py"
 
 audit()
 {
-	timeout 60 "$CALLGATE" audit "$@" </dev/null
+	timeout 300 "$CALLGATE" audit "$@" </dev/null
 }
 
 # audit_memory LOG VERB…: peak resident memory in KB.
@@ -167,7 +167,7 @@ raw+=$'\|\xe2\x80[\x8e\x8f\xaa-\xae]\|\xe2\x81[\xa6-\xa9]\|\xd8\x9c'
 for verb in show "show --json" "show --tree" "top --once" top stats "stats --json" "diff $T/one.log" \
 	"export --format csv" "export --format jsonl" "export --format ocsf" "export --format otlp-json" \
 	"export --format perfetto"; do
-	script -qec "timeout 60 $CALLGATE audit $verb $T/edited.log" /dev/null </dev/null >"$T/out" 2>&1
+	script -qec "timeout 300 $CALLGATE audit $verb $T/edited.log" /dev/null </dev/null >"$T/out" 2>&1
 	sed -i 's/\x1b\[?\(1049\|25\|7\)[hl]\|\x1b\[H\|\x1b\[2J//g' "$T/out" # top's own
 	! LC_ALL=C grep "$raw" "$T/out" >"$T/raw" || fail "$verb writes raw controls: $(cat -v "$T/raw")"
 	[ "$(wc -c <"$T/out")" -gt 40 ] || fail "$verb: nothing: $(cat -v "$T/out")"
@@ -185,7 +185,7 @@ done
 follow()
 {
 	true >"$T/followed" # there before the reader has begun
-	timeout 60 "$CALLGATE" audit show -f --json "$1" >>"$T/followed" 2>"$T/err" </dev/null &
+	timeout 300 "$CALLGATE" audit show -f --json "$1" >>"$T/followed" 2>"$T/err" </dev/null &
 	follower=$!
 	live_kept+=("$follower")
 }

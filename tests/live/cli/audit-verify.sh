@@ -8,7 +8,7 @@ mkdir -p "$W"
 
 verify()
 {
-	timeout 60 "$CALLGATE" audit verify "$@" </dev/null
+	timeout 300 "$CALLGATE" audit verify "$@" </dev/null
 }
 
 # verdict WANTED LOG OPTION…: what callgate says of a log, and that the other program agrees as far as it can tell.

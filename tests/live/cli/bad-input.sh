@@ -89,7 +89,7 @@ refused missing-program 127 'no-such-program' run -- no-such-program
 refused missing-path 127 '/no/such' run -- /no/such
 touch "$T/plain"
 refused not-executable 126 "$T/plain" run -r "$T/plain" -- "$T/plain"
-refused not-granted 126 "$T/tool" sh -c "cp /bin/true '$T/tool'; \"\$@\"" sh timeout 20 "$CALLGATE" run \
+refused not-granted 126 "$T/tool" sh -c "cp /bin/true '$T/tool'; \"\$@\"" sh timeout 100 "$CALLGATE" run \
 	--profile minimal -r "$T/tool" -- "$T/tool"
 refused directory 126 "$T" run -r "$T/home" -- "$T/home"
 refused missing-workdir 125 "$T/none" run -w "$T/none" -- /bin/true
@@ -97,7 +97,7 @@ refused workdir-is-file 125 "$T/plain" run -w "$T/plain" -- /bin/true
 mkdir "$T/closed" && chmod 0 "$T/closed"
 [ "$(id -u)" = 0 ] || refused unreadable-workdir 125 "$T/closed" run -w "$T/closed" -- /bin/true
 [ "$(id -u)" != 0 ] || refused unreadable-workdir 125 "$T/closed" \
-	setpriv --inh-caps=-all --bounding-set=-all timeout 20 "$CALLGATE" run --profile minimal -w "$T/closed" \
+	setpriv --inh-caps=-all --bounding-set=-all timeout 100 "$CALLGATE" run --profile minimal -w "$T/closed" \
 	-- /bin/true
 refused missing-input 125 "$T/none" run --input "$T/none" -- /bin/true
 refused output-is-file 125 "$T/plain" run --output "$T/plain" -- /bin/true
@@ -125,18 +125,18 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$T/small"
 	# shellcheck disable=SC2016 # expanded in there
 	refused log-disk-full 125 'audit|log' unshare -m sh \
-		-c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 20 "$@" --audit "$0/log" \
+		-c 'mount -t tmpfs -o size=64k tmpfs "$1/small" && shift && timeout 100 "$@" --audit "$0/log" \
 		-- /bin/sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); [ -e /x ]; done"; exit 125' "$T/small" \
 		"$T" "$CALLGATE" run --profile minimal -x /bin/sh
 fi
-closed_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
+closed_stdout() { timeout 100 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >&-; }
 refused closed-stdout 125 'standard output|stdout' closed_stdout
 refused closed-stdout-json 125 'standard output|stdout' closed_stdout --json
-closed_doctor() { timeout 20 "$CALLGATE" doctor >&-; }
+closed_doctor() { timeout 100 "$CALLGATE" doctor >&-; }
 refused closed-stdout-doctor 125 'standard output' closed_doctor
-full_doctor() { timeout 20 "$CALLGATE" doctor >/dev/full; }
+full_doctor() { timeout 100 "$CALLGATE" doctor >/dev/full; }
 refused full-stdout-doctor 125 'standard output' full_doctor
-full_stdout() { timeout 20 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >/dev/full; }
+full_stdout() { timeout 100 "$CALLGATE" run --profile minimal "$@" -- /bin/echo hello >/dev/full; }
 refused full-stdout-json 125 'standard output|stdout|No space' full_stdout --json
 
 # ---- plans, policies, case files and logs: one message each that says where; nothing is half-written ----
@@ -196,7 +196,7 @@ plan '' '"file": "pol"' ', "frob": 1' 'in/plan:1: frob: unknown key'
 plan ', "workdir": "none"' '"file": "pol"' '' 'in/plan:1: programs\[0\].workdir: .*No such file'
 plan '' '"file": "pol"' ', "inputs": [{"name": "i", "file": "none"}]' 'in/plan:1: inputs\[0\].file'
 # Output that cannot be written.
-full() { timeout 20 "$CALLGATE" "$@" >/dev/full; }
+full() { timeout 100 "$CALLGATE" "$@" >/dev/full; }
 refused full-replay 125 'standard output' full replay in/log -p in/pol
 refused full-diff 125 'standard output' full policy diff in/pol in/pol
 refused full-fmt 125 'standard output' full policy fmt in/pol
@@ -208,7 +208,7 @@ refused output-is-file 125 'in/pol' cg experiment run in/plan -o in/pol
 # Not a byte in any file; the messages go through a pipe, because they are kept in one.
 small()
 {
-	(ulimit -f 0 && exec timeout 20 "$CALLGATE" "$@") 2>&1 | cat >&2
+	(ulimit -f 0 && exec timeout 100 "$CALLGATE" "$@") 2>&1 | cat >&2
 	return "${PIPESTATUS[0]}"
 }
 cp in/pol in/kept && printf ' ' >>in/kept && cp in/kept in/before

@@ -11,7 +11,7 @@ sed -n '/^    /p' "$SRC/doc/experiments.md" | sed -e :a -e '/\\$/N; s/\\\n *//; 
 [ "$(wc -l <"$T/commands")" -ge 8 ] || die "found only: $(cat "$T/commands")"
 cd "$T/dir" || die cd
 while IFS= read -r line; do
-	env PATH="$T/bin:/usr/local/bin:/usr/bin:/bin" timeout 60 bash -c "$line" >"$T/out" 2>"$T/err" </dev/null
+	env PATH="$T/bin:/usr/local/bin:/usr/bin:/bin" timeout 300 bash -c "$line" >"$T/out" 2>"$T/err" </dev/null
 	status=$?
 	case $line in
 	*compare*) [ $status = 1 ] && grep -q '^  first verdict that differs.*: openat /etc/os-release' "$T/out" ;;

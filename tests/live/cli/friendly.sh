@@ -6,7 +6,7 @@ cg_says() # PATTERN STATUS ARGUMENT...: standard error has a line like this, and
 {
 	local pattern=$1 want=$2 status
 	shift 2
-	timeout -k 5 60 "$CALLGATE" "$@" </dev/null >"$T/out" 2>"$T/err"
+	timeout -k 5 300 "$CALLGATE" "$@" </dev/null >"$T/out" 2>"$T/err"
 	status=$?
 	[ $status = "$want" ] || fail "$*: exit status $status: $(cat "$T/err")"
 	[ -z "$pattern" ] || grep -qE "$pattern" "$T/err" || fail "$*: says $(cat "$T/err")"

@@ -40,7 +40,7 @@ looks()
 	number=$((number + 1))
 	rm -f "$T/ran"
 	echo "$script" >"$T/w/script.sh"
-	RAN=$T/ran HOME=$T/w/home timeout 10 bash script.sh </dev/null >"$T/bash.out" 2>&1
+	RAN=$T/ran HOME=$T/w/home timeout 100 bash script.sh </dev/null >"$T/bash.out" 2>&1
 	[ -e "$T/ran" ] || fail "bash does not run it: $script: $(cat "$T/bash.out")"
 	cg run --profile extended -r "$T/w" -p "$T/policy.json" --env "HOME=$T/w/home" --workdir "$T/w" -- \
 		bash script.sh >"$T/out" 2>"$T/err"

@@ -16,7 +16,7 @@ except OSError as e:
 PY
 run()
 {
-	timeout -k 5 30 "$CALLGATE" run --json --profile python -r "$T/serve.py" "$@" </dev/null >"$T/result" 2>"$T/err"
+	timeout -k 5 99 "$CALLGATE" run --json --profile python -r "$T/serve.py" "$@" </dev/null >"$T/result" 2>"$T/err"
 }
 suggested() { jq -r '[.denials[] | select(.op == "net") | .suggest] | first' "$T/result"; }
 
@@ -38,7 +38,7 @@ run --listen 18000 --listen 18002 -- "$PYTHON" "$T/serve.py" 18002 || fail "two 
 run --listen 17000-18000 -- "$PYTHON" "$T/serve.py" 18001 && fail "a port beyond the range"
 
 # why
-why() { timeout 20 "$CALLGATE" why "$@" >"$T/why" 2>&1; }
+why() { timeout 100 "$CALLGATE" why "$@" >"$T/why" 2>&1; }
 why --listen 8000 --json
 [ $? = 1 ] || fail "why --listen: exit status"
 jq -e '.verdict == "deny" and .op == "listen" and .suggest == "--listen 8000"' "$T/why" >/dev/null ||
@@ -62,10 +62,10 @@ why -p "$T/policy.json" --allow-private a.test --url 'GET https://a.test/x' || f
 grep -q 'permitted by "private"' "$T/why" || fail "a file's rule is not private: $(cat "$T/why")"
 
 for value in 0x1 65536 -1 9-8 '' a; do
-	timeout 20 "$CALLGATE" show --listen "$value" >"$T/out" 2>&1
+	timeout 100 "$CALLGATE" show --listen "$value" >"$T/out" 2>&1
 	[ $? = 125 ] || fail "--listen '$value' is taken"
 done
-timeout 20 "$CALLGATE" show --no-net --listen 8000 >"$T/out" 2>&1
+timeout 100 "$CALLGATE" show --no-net --listen 8000 >"$T/out" 2>&1
 [ $? = 125 ] || fail "--no-net --listen 8000 is taken"
 
 # a name that has a private address: only root can give one a name here
@@ -81,7 +81,7 @@ export T CALLGATE
 # shellcheck disable=SC2016 # the inner shell's
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	for option in --allow-host --allow-private; do
-		unshare -m sh -c 'mount --bind "$T/hosts" /etc/hosts && exec timeout -k 5 30 "$CALLGATE" run --json \
+		unshare -m sh -c 'mount --bind "$T/hosts" /etc/hosts && exec timeout -k 5 300 "$CALLGATE" run --json \
 			--profile python -r "$T/connect.py" "$@" </dev/null' sh $option far.test:9 -- \
 			"$PYTHON" "$T/connect.py" >"$T/result" 2>"$T/err"
 		want='--allow-private far.test:9'

@@ -18,7 +18,7 @@ cd "$T/dir" || die cd
 while IFS= read -r example; do
 	example=${example/\/var\/tmp\/log/$T/log} # the only name outside of the directory
 	example=${example//api.github.com/127.0.0.1} # nothing leaves this machine
-	env PATH="$T/bin:/usr/local/bin:/usr/bin:/bin" timeout 60 bash -o pipefail -c "$example" \
+	env PATH="$T/bin:/usr/local/bin:/usr/bin:/bin" timeout 300 bash -o pipefail -c "$example" \
 		>"$T/out" 2>"$T/err" </dev/null
 	status=$?
 	case $example in

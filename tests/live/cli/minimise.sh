@@ -22,8 +22,8 @@ minimised()
 		fail "$name: $(tail -n 3 "$T/err")"
 	minimise -w "$W" -o "$T/$name.json" "$policy" "$T/$name.log" 2>"$T/$name.said" ||
 		fail "$name: $(cat "$T/$name.said")"
-	timeout 60 "$CALLGATE" check "$T/$name.json" >"$T/check" 2>&1 || fail "$name: $(cat "$T/check")"
-	timeout 60 "$CALLGATE" replay -p "$T/$name.json" -w "$W" --fail-on denied --json "$T/$name.log" >"$T/replay" ||
+	timeout 300 "$CALLGATE" check "$T/$name.json" >"$T/check" 2>&1 || fail "$name: $(cat "$T/check")"
+	timeout 300 "$CALLGATE" replay -p "$T/$name.json" -w "$W" --fail-on denied --json "$T/$name.log" >"$T/replay" ||
 		fail "$name: $(jq -c .newly_denied "$T/replay")"
 	cg run -p "$T/$name.json" -w "$W" --json --audit "$T/$name.log2" -- "$@" >"$T/again" 2>"$T/err"
 	jq -e '.exit_code == 0' "$T/again" >/dev/null ||

@@ -62,8 +62,8 @@ ratchet()
 	local status mark=phase-$$-$RANDOM
 	# shellcheck disable=SC2016 # the inner shell's
 	phased --json --setup \
-		'set -e; echo setup: $PHASE; curl -sS --max-time 30 -o fetched http://plain.test:'"$http"'/ok
-		curl -sS --max-time 30 -o secret -H "Authorization: Bearer $PHASE_TOKEN" https://open.test:'"$https"'/ok
+		'set -e; echo setup: $PHASE; curl -sS --max-time 90 -o fetched http://plain.test:'"$http"'/ok
+		curl -sS --max-time 90 -o secret -H "Authorization: Bearer $PHASE_TOKEN" https://open.test:'"$https"'/ok
 		[ -n "$PHASE_TOKEN" ] && echo "$PHASE_TOKEN" >placeholder; echo kept >/tmp/kept
 		(setsid '"$PYTHON"' -c "import time, sys
 open(\"alive\", \"w\").close()
@@ -153,9 +153,9 @@ cat >"$T/closed.json" <<JSON
 {"version": 1, "extends": ["extended"],
 	"phases": {"setup": {"env": {"set": {"P": "setup"}}}, "run": {"network": "none", "env": {"set": {"P": "run"}}}}}
 JSON
-out=$(printf 'typed\n' | timeout 60 "$CALLGATE" run -i -p "$T/closed.json" --allow-host "127.0.0.1:$http" --setup \
-	"cat; curl -sS --max-time 20 http://127.0.0.1:$http/ok >got" -- \
-	sh -c "cat; cat got; curl -sS --max-time 20 http://127.0.0.1:$http/ok || echo closed" 2>"$T/err")
+out=$(printf 'typed\n' | timeout 300 "$CALLGATE" run -i -p "$T/closed.json" --allow-host "127.0.0.1:$http" --setup \
+	"cat; curl -sS --max-time 90 http://127.0.0.1:$http/ok >got" -- \
+	sh -c "cat; cat got; curl -sS --max-time 90 http://127.0.0.1:$http/ok || echo closed" 2>"$T/err")
 [ "$out" = "typed
 ok
 closed" ] || fail "--allow-host and -i: $out $(cat "$T/err")"

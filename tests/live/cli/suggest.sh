@@ -20,9 +20,9 @@ suggestion()
 	local option=${1%%, or in a policy *} json=${1#*, or in a policy }
 	eval "set -- $option"
 	[[ $2 =~ $never ]] && fail "suggests $option"
-	timeout 20 "$CALLGATE" show "$@" >"$T/out" 2>&1 || fail "$option: $(cat "$T/out")"
+	timeout 100 "$CALLGATE" show "$@" >"$T/out" 2>&1 || fail "$option: $(cat "$T/out")"
 	printf '%s\n' "$json" >"$T/suggested.json"
-	timeout 20 "$CALLGATE" check "$T/suggested.json" >"$T/out" 2>&1 || fail "$json: $(cat "$T/out")"
+	timeout 100 "$CALLGATE" check "$T/suggested.json" >"$T/out" 2>&1 || fail "$json: $(cat "$T/out")"
 	grep -q warning "$T/out" && fail "$json: $(cat "$T/out")"
 }
 
@@ -33,7 +33,7 @@ for path in / /etc /etc/shadow /etc/ssl /etc/ssl/private/x /etc/passwd- /run /ru
 	"$T/data/none/deeper" \
 	"$T/data/tool" "$T/it's a dir" "$T/it's a dir/none" "$T/data/.env" /boot/vmlinuz; do
 	for want in r w x; do
-		timeout 20 "$CALLGATE" why -p "$T/base.json" --json --open "$path:$want" >"$T/why" 2>"$T/err"
+		timeout 100 "$CALLGATE" why -p "$T/base.json" --json --open "$path:$want" >"$T/why" 2>"$T/err"
 		[ $? = 1 ] || continue
 		text=$(jq -r '.suggest // empty' "$T/why")
 		if [ -n "$text" ]; then
@@ -46,28 +46,28 @@ for path in / /etc /etc/shadow /etc/ssl /etc/ssl/private/x /etc/passwd- /run /ru
 done
 [ $count -ge 10 ] || fail "only $count suggestions"
 for question in 'api.test:443' 'api.test:53/udp' '[2606:4700::1]:80'; do
-	text=$(timeout 20 "$CALLGATE" why --json --connect "$question" | jq -r .suggest)
+	text=$(timeout 100 "$CALLGATE" why --json --connect "$question" | jq -r .suggest)
 	printf '%s\n' "${text#*in a policy }" >"$T/suggested.json"
-	timeout 20 "$CALLGATE" check "$T/suggested.json" >"$T/out" 2>&1 || fail "$question: $text: $(cat "$T/out")"
+	timeout 100 "$CALLGATE" check "$T/suggested.json" >"$T/out" 2>&1 || fail "$question: $text: $(cat "$T/out")"
 done
-text=$(timeout 20 "$CALLGATE" why -p "$T/base.json" --json --open "$T/data/none/deeper" | jq -r .suggest)
+text=$(timeout 100 "$CALLGATE" why -p "$T/base.json" --json --open "$T/data/none/deeper" | jq -r .suggest)
 [ "${text%%,*}" = "-r $T/data" ] || fail "a name that does not exist: $text"
 
 # the same of a run's denials
-timeout -k 5 60 "$CALLGATE" run --json -p "$T/base.json" -- \
+timeout -k 5 300 "$CALLGATE" run --json -p "$T/base.json" -- \
 	/bin/sh -c "cat '$T/data/file' /etc/shadow /root/.ssh/id_rsa; ls / /etc /run /root '$T/data/sub'
 	touch '$T/data/new' /usr/new; /bin/id; '$T/data/tool'" >"$T/result" 2>"$T/err" </dev/null
 jq -r '.denials[].suggest // empty' "$T/result" >"$T/suggests"
 while read -r line; do
 	eval "set -- $line"
 	[[ $2 =~ $never ]] && fail "a denial suggests $line"
-	timeout 20 "$CALLGATE" show "$@" >"$T/out" 2>&1 || fail "$line: $(cat "$T/out")"
+	timeout 100 "$CALLGATE" show "$@" >"$T/out" 2>&1 || fail "$line: $(cat "$T/out")"
 done <"$T/suggests"
 for want in "-r $T/data/file" "-W $T/data" "-x $T/data/tool"; do
 	grep -qxF -- "$want" "$T/suggests" || fail "$want is not suggested: $(cat "$T/suggests")"
 done
 jq -e '.denials[] | select(.target == "/etc/shadow" and .suggest == null) | .suggest_reason | test("secrets")' \
 	"$T/result" >/dev/null || fail "/etc/shadow: $(jq -c '.denials[]' "$T/result")"
-timeout 20 "$CALLGATE" run -p "$T/base.json" -- "$T/data/tool" 2>"$T/err" </dev/null
+timeout 100 "$CALLGATE" run -p "$T/base.json" -- "$T/data/tool" 2>"$T/err" </dev/null
 grep -q "to allow it: -x $T/data/tool$" "$T/err" || fail "a refused program: $(cat "$T/err")"
 exit 0

@@ -13,7 +13,7 @@ fails_with()
 {
 	local text=$1
 	shift
-	timeout 20 "$@" "$CALLGATE" run -- /bin/true >"$T/out" 2>"$T/err" </dev/null
+	timeout 100 "$@" "$CALLGATE" run -- /bin/true >"$T/out" 2>"$T/err" </dev/null
 	[ $? = 125 ] || fail "$*: a run ended with $?, not 125"
 	[ "$(wc -l <"$T/err") $(grep -cF "$text" "$T/err")" = "1 1" ] ||
 		fail "$*: not one line with \"$text\": $(cat "$T/err")"

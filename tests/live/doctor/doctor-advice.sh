@@ -17,7 +17,7 @@ contained()
 	take_options "$@"
 	shift $((${#options[@]} + 1))
 	# shellcheck disable=SC2016 # the inner shell's
-	timeout -k 5 60 unshare -m sh -c '
+	timeout -k 5 300 unshare -m sh -c '
 		umount /sys/fs/cgroup/unified 2>/dev/null
 		tmp=$1
 		shift

@@ -48,7 +48,7 @@ done
 [ $fastest -lt 1000 ] || [ $fastest -lt $((control * 10)) ] || fail "it takes $fastest ms, a run $control ms"
 
 # ---- descriptors that are missing ----
-timeout 20 "$CALLGATE" doctor --json >"$D" <&- 2>&-
+timeout 100 "$CALLGATE" doctor --json >"$D" <&- 2>&-
 says '.run.status == "ok"' closed
 
 # ---- a TMPDIR that is none ----
@@ -57,7 +57,7 @@ says 'state("scratch") == "lacks" and advice("TMPDIR=/var/tmp") and (.reason | c
 
 # ---- inside of a run ----
 # shellcheck disable=SC2016 # the inner shell's
-timeout 40 "$CALLGATE" run --profile extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" \
+timeout 100 "$CALLGATE" run --profile extended -e CALLGATE_PROFILES -e ASAN_OPTIONS=detect_leaks=0 -x "$CALLGATE" \
 	-r "$SRC" -r "$BUILD" \
 	-- /bin/sh -c '"$1" doctor --json; echo "status $?"' sh "$CALLGATE" >"$D.nested" 2>"$T/err" </dev/null
 grep -qx 'status 1' "$D.nested" || fail "nested: $(tail -n 1 "$D.nested") $(cat "$T/err")"

@@ -8,7 +8,7 @@ examine()
 {
 	local want=$1 status
 	shift
-	timeout 20 "$@" "$CALLGATE" doctor --json >"$D" 2>"$T/err" </dev/null
+	timeout 100 "$@" "$CALLGATE" doctor --json >"$D" 2>"$T/err" </dev/null
 	status=$?
 	[ $status = "$want" ] || fail "doctor ends with $status, not $want: $(cat "$T/err") $(jq -c '[.works,
 		.reason]' "$D")"
@@ -30,7 +30,7 @@ says()
 agrees()
 {
 	local run
-	run=$(timeout 20 "$@" "$CALLGATE" run --json --memory 300M --pids 100 -- /bin/true </dev/null)
+	run=$(timeout 100 "$@" "$CALLGATE" run --json --memory 300M --pids 100 -- /bin/true </dev/null)
 	[ "$(jq -r .status <<<"$run")" = ok ] || fail "$*: no run: $(jq -c .error <<<"$run")"
 	[ "$(jq -cS '.enforcement | map_values(.active)' <<<"$run")" \
 		= "$(jq -cS '.layers | map_values(.active)' "$D")" ] ||
@@ -44,7 +44,7 @@ cow_agrees()
 {
 	local by id
 	mkdir -p "$T/cow"
-	timeout 20 "$@" "$CALLGATE" run --json --cow -w "$T/cow" -- /bin/true </dev/null >"$T/cow.json" 2>"$T/err"
+	timeout 100 "$@" "$CALLGATE" run --json --cow -w "$T/cow" -- /bin/true </dev/null >"$T/cow.json" 2>"$T/err"
 	by=$(jq -r .workspace.by "$T/cow.json") id=$(jq -r .workspace.id "$T/cow.json")
 	says "state(\"cow\") == {\"overlay\": \"works\", \"copy\": \"warns\"}[\"$by\"]" "$* cow by $by"
 	"$CALLGATE" ws discard "$id" || fail "$*: no workspace: $(cat "$T/cow.json" "$T/err")"

@@ -15,7 +15,7 @@ plan=
 # written.
 # CORPUS_EVERY: so much less for all. CORPUS_SERVERS: a list, of only these.
 CORPUS_EVERY=${CORPUS_EVERY:-1} CORPUS_PART=${CORPUS_PART:-6}
-[ "$LIVE_TIMEOUT" -ge 300 ] || LIVE_TIMEOUT=300
+[ "$LIVE_TIMEOUT" -ge 900 ] || LIVE_TIMEOUT=900
 
 # free_ports N: so many different ones, in one line.
 free_ports()

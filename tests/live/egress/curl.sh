@@ -28,7 +28,7 @@ six=-6 peer=fd00:5a::11
 cat >"$T/in/w.sh" <<EOF
 cd $T/in
 pass=https://pass.test:$https open=https://open.test:$https plain=http://plain.test:$http
-get() { curl -sS --max-time 30 "\$@" 2>&1; }
+get() { curl -sS --max-time 90 "\$@" 2>&1; }
 for family in -4 $six; do
 	get \$family --cacert ca.pem \$pass/ok
 	get \$family \$open/ok
@@ -56,7 +56,7 @@ for proxy in socks5h://198.18.0.1:1080 socks5://198.18.0.1:1080 http://198.18.0.
 	get -x \$proxy --cacert ca.pem \$pass/ok
 	get -x \$proxy -o answer -w "\${proxy%%:*} forbidden %{http_code}\\n" \$open/none
 	get -x \$proxy \$open/echo --data-binary @big | sha256sum
-	curl -sS --max-time 30 -x \$proxy https://elsewhere.test/ >answer 2>&1 && echo "\$proxy: elsewhere.test answers"
+	curl -sS --max-time 90 -x \$proxy https://elsewhere.test/ >answer 2>&1 && echo "\$proxy: elsewhere.test answers"
 done
 rm -f answer
 EOF

@@ -19,11 +19,11 @@ export REAL_TOKEN=real-token-7f3a91
 mkdir "$T/w"
 cat >"$T/w/program" <<END
 # Says that it runs, waits, and asks again.
-curl -sS --max-time 20 https://open.test:$https/ok >first 2>&1
+curl -sS --max-time 90 https://open.test:$https/ok >first 2>&1
 printf '%s\n' "\$TOKEN" >token
 touch ready
 while [ ! -e go ]; do sleep 0.05; done
-curl -sS --max-time 20 https://open.test:$https/ok >second 2>&1
+curl -sS --max-time 90 https://open.test:$https/ok >second 2>&1
 END
 
 alive()
@@ -237,13 +237,13 @@ where="no start: "
 mkdir "$T/bin"
 cp "$CALLGATE" "$(dirname "$(readlink -f "$CALLGATE")")/callgate-egress" "$T/bin/"
 CALLGATE=$T/bin/callgate
-REAL_TOKEN='' timeout -k 5 60 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
+REAL_TOKEN='' timeout -k 5 300 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
 [ $? = 125 ] || fail "an empty secret: $(cat "$T/err")"
 grep -q TOKEN "$T/err" || fail "an empty secret: the message does not name it: $(cat "$T/err")"
-timeout -k 5 60 "$CALLGATE" run -p "$NET/policy.json" -- /no/such/program </dev/null >"$T/out" 2>"$T/err"
+timeout -k 5 300 "$CALLGATE" run -p "$NET/policy.json" -- /no/such/program </dev/null >"$T/out" 2>"$T/err"
 [ $? = 127 ] || fail "no program: $(cat "$T/err")"
 rm "$NET/ca.pem"
-timeout -k 5 60 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
+timeout -k 5 300 "$CALLGATE" run -p "$NET/policy.json" -- true </dev/null >"$T/out" 2>"$T/err"
 [ $? = 125 ] || fail "no upstream_ca"
 grep -q 'upstream_ca' "$T/err" || fail "no upstream_ca: $(cat "$T/err")"
 ! pgrep -f "^$T/bin/callgate" >/dev/null || fail "left behind: $(pgrep -a -f "^$T/bin/callgate")"

@@ -179,20 +179,20 @@ END
 	[ ! -s "$NET/access" ] || fail "${where}reached the server: $(cat "$NET/access")"
 
 	# h2c is not taken up, and the server does not learn of the offer.
-	net_run -- curl -sS --max-time 30 --http2 "http://h1.test:$python_http/headers" >"$T/out" 2>&1
+	net_run -- curl -sS --max-time 90 --http2 "http://h1.test:$python_http/headers" >"$T/out" 2>&1
 	jq -e '.Accept and (has("Upgrade") or has("HTTP2-Settings") | not)' "$T/out" >/dev/null ||
 		fail "${where}h2c: $(cat "$T/out")"
 
 	# By the proxies: what the tunnel carries is judged as if there were none.
 	for how in -x:http://198.18.0.1:3128 --socks5-hostname:198.18.0.1:1080 --socks5:198.18.0.1:1080; do
 		for url in "http://h1.test:$python_http" "https://h1.test:$python_https"; do
-			got=$(net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null -o /dev/null \
+			got=$(net_run -- curl -sS --max-time 90 "${how%%:*}" "${how#*:}" -o /dev/null -o /dev/null \
 				-o /dev/null \
 				-w '%{http_code} ' "$url/ok" "$url/size/3" "$url/no" 2>&1)
 			[ "$got" = "200 200 403 " ] || fail "${where}curl $how $url: $got"
 			audit_has '.event == "request" and .path == "/no" and .verdict == "deny"'
 		done
-		if net_run -- curl -sS --max-time 30 "${how%%:*}" "${how#*:}" -o /dev/null "https://elsewhere.test/" \
+		if net_run -- curl -sS --max-time 90 "${how%%:*}" "${how#*:}" -o /dev/null "https://elsewhere.test/" \
 			>"$T/out" 2>&1; then
 			fail "${where}curl $how: to where nothing is granted"
 		fi

@@ -33,14 +33,14 @@ net_policy "{
 
 cat >"$T/w.sh" <<EOF
 u=https://h2.test:$h2
-curl -sS --max-time 20 -w '%{http_version} %{http_code}\n' \$u/hello
-curl -sS --max-time 20 -I -o /dev/null -w '%{http_code}\n' \$u/hello
-curl -sS --max-time 20 \$u/big | sha256sum
-head -c 2000000 /dev/zero | curl -sS --max-time 20 --data-binary @- \$u/echo | wc -c
-curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' \$u/secret
-curl -sS --max-time 20 -o /dev/null -w '%{http_code}\n' -H 'Host: other.test' \$u/hello
-curl -sS --max-time 20 -o /dev/null -w '%{http_version} %{http_code}\n' -H 'X-HTTP-Method-Override: DELETE' \$u/hello
-curl -sS --no-progress-meter --max-time 20 --parallel --parallel-max 30 -o /dev/null -w '%{http_code}\n' \
+curl -sS --max-time 90 -w '%{http_version} %{http_code}\n' \$u/hello
+curl -sS --max-time 90 -I -o /dev/null -w '%{http_code}\n' \$u/hello
+curl -sS --max-time 90 \$u/big | sha256sum
+head -c 2000000 /dev/zero | curl -sS --max-time 90 --data-binary @- \$u/echo | wc -c
+curl -sS --max-time 90 -o /dev/null -w '%{http_version} %{http_code}\n' \$u/secret
+curl -sS --max-time 90 -o /dev/null -w '%{http_code}\n' -H 'Host: other.test' \$u/hello
+curl -sS --max-time 90 -o /dev/null -w '%{http_version} %{http_code}\n' -H 'X-HTTP-Method-Override: DELETE' \$u/hello
+curl -sS --no-progress-meter --max-time 90 --parallel --parallel-max 30 -o /dev/null -w '%{http_code}\n' \
 	"\$u/hello?[1-60]" | sort | uniq -c
 EOF
 cat >"$T/expected" <<EOF

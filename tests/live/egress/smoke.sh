@@ -28,7 +28,7 @@ for without in "" netns namespaces; do
 	{
 		local expected=$1 got
 		shift
-		got=$(net_run -r "$T/home" -- curl -sS --max-time 20 "$@" 2>&1)
+		got=$(net_run -r "$T/home" -- curl -sS --max-time 90 "$@" 2>&1)
 		[ "$got" = "$expected" ] ||
 			fail "${where}curl $*: $got; $(jq -c 'select(.verdict == "deny")' "$T/audit" | head -n 5)"
 	}
@@ -51,9 +51,9 @@ print(f.readline(), s.getpeername()[1] == $(net_port banner))
 f.write(b'hello\n'); f.flush(); print(f.readline())" 2>&1)
 	[ "$got" = "b'220 ready\\r\\n' True
 b'250 hello\\n'" ] || fail "${where}banner: $got"
-	got=$(net_run -- curl -sS --max-time 20 "https://elsewhere.test/" 2>&1)
+	got=$(net_run -- curl -sS --max-time 90 "https://elsewhere.test/" 2>&1)
 	[[ $got = *"Could not resolve host"* ]] || fail "${where}an unapproved name: $got"
-	got=$(net_run -- curl -sS --max-time 20 "http://127.0.0.1:$http/ok" 2>&1)
+	got=$(net_run -- curl -sS --max-time 90 "http://127.0.0.1:$http/ok" 2>&1)
 	[[ $got = *"onnect"* ]] || fail "${where}the host's loopback: $got"
 	audit_has '.syscall == "connect" and .verdict == "deny"'
 	[ "$(jq -s '[.[] | select(.event == "open" and .verdict == "allow")] | length' "$T/audit")" = 0 ] ||

@@ -42,7 +42,7 @@ for without in "" netns; do
 
 	for version in 1.2 1.3; do
 		where="${without:+without $without, }TLS $version"
-		got=$(inside curl -sS --max-time 30 --tlsv$version --tls-max $version \
+		got=$(inside curl -sS --max-time 90 --tlsv$version --tls-max $version \
 			-w '%{http_version} %{ssl_verify_result} %{http_code}' "https://open.test:$https/ok")
 		[ "$got" = $'ok\n1.1 0 200' ] || fail "$where: $got $(cat "$T/err")"
 		close_has '.reason != "client_rejected_ca" and .cause != "client_rejected_ca"'
@@ -51,7 +51,7 @@ for without in "" netns; do
 	done
 
 	where="${without:+without $without, }no trust"
-	got=$(inside sh -c "curl -sS --max-time 30 --cacert $T/home/ca.pem https://open.test:$https/ok 2>&1; echo \$?")
+	got=$(inside sh -c "curl -sS --max-time 90 --cacert $T/home/ca.pem https://open.test:$https/ok 2>&1; echo \$?")
 	[[ $got = *60 ]] || fail "$where: $got"
 	close_has '.reason == "client_rejected_ca"'
 	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" \
@@ -63,7 +63,7 @@ for without in "" netns; do
 	pin=$(openssl x509 -in "$NET/server.crt" -pubkey -noout | openssl pkey -pubin -outform der |
 		openssl dgst -sha256 -binary | base64)
 	got=$(inside \
-		sh -c "curl -sS --max-time 30 --pinnedpubkey 'sha256//$pin' https://open.test:$https/ok 2>&1; echo \$?")
+		sh -c "curl -sS --max-time 90 --pinnedpubkey 'sha256//$pin' https://open.test:$https/ok 2>&1; echo \$?")
 	[[ $got = *90 ]] || fail "$where: $got"
 	close_has '.cause == "client_rejected_ca"'
 	jq -e '.network_advice[] | select(.host == "open.test" and .reason == "client_rejected_ca")' "$T/out" \
@@ -72,13 +72,13 @@ for without in "" netns; do
 	[ "$(wc -l <"$NET/access")" = 2 ] || fail "$where: the server was asked: $(cat "$NET/access")"
 
 	where="${without:+without $without, }another name"
-	got=$(inside curl -sS --max-time 30 -w '%{http_code}' "https://wrong.test:$https/ok")
+	got=$(inside curl -sS --max-time 90 -w '%{http_code}' "https://wrong.test:$https/ok")
 	[[ $got = *'"upstream_tls"'*'hostname mismatch'*502 ]] || fail "$where: $got"
 	close_has '.reason == "upstream_tls" and .status == 502'
 
 	where="${without:+without $without, }unknown root"
 	policy ""
-	got=$(inside curl -sS --max-time 30 -w '%{http_code}' "https://open.test:$https/ok")
+	got=$(inside curl -sS --max-time 90 -w '%{http_code}' "https://open.test:$https/ok")
 	[[ $got = *'"upstream_tls"'*'issuer certificate'*502 ]] || fail "$where: $got"
 	close_has '.reason == "upstream_tls" and .status == 502'
 	[ "$(wc -l <"$NET/access")" = 2 ] || fail "$where: the server was asked: $(cat "$NET/access")"

@@ -195,7 +195,7 @@ await "$name: the program's end" not lives
 timeout 100 "$CALLGATE" run -- /bin/true || fail "the run that sweeps what the killed keeper left: $?"
 
 for value in soon 25h -1 ''; do
-	timeout 20 "$CALLGATE" run --kill-after "$value" -- /bin/true 2>"$T/err"
+	timeout 100 "$CALLGATE" run --kill-after "$value" -- /bin/true 2>"$T/err"
 	[ $? = 125 ] || fail "--kill-after '$value' is taken"
 	grep -q 'write ' "$T/err" || fail "--kill-after '$value' says $(cat "$T/err")"
 done

@@ -11,7 +11,7 @@ ln -s ../a "$T/in/tree/sub/up"
 chmod 750 "$T/in/tree/sub"
 chmod 640 "$T/in/tree/a"
 touch -d '2001-02-03 04:05:06' "$T/in/tree/a" "$T/in/tree/sub/deep" "$T/in/tree/sub"
-input() { timeout -k 5 60 "$CALLGATE" run --profile extended "$@" </dev/null >"$T/got" 2>"$T/err"; }
+input() { timeout -k 5 300 "$CALLGATE" run --profile extended "$@" </dev/null >"$T/got" 2>"$T/err"; }
 list='find tree | LC_ALL=C sort; stat -c "%n %a %s %Y %F" tree/a tree/sub tree/sub/deep/b; cat tree/link tree/sub/up'
 (cd "$T/in" && sh -c "$list") >"$T/want"
 for named in "$T/in/tree" "$T/in/tree/" "$T/in/tree/sub/.."; do

@@ -10,7 +10,7 @@ timeout -k 5 500 "$PYTHON" "$SRC/tests/cases/terminal.py" "$CALLGATE" "$T/runs" 
 	fail "no terminal without one outside"
 
 # without --tty there is none, whatever callgate itself has
-timeout -k 5 60 script -qec "'$CALLGATE' run --profile extended -i -- sh -c 'tty; (: </dev/tty) || echo no tty'" \
+timeout -k 5 300 script -qec "'$CALLGATE' run --profile extended -i -- sh -c 'tty; (: </dev/tty) || echo no tty'" \
 	/dev/null \
 	</dev/null >"$T/out" 2>&1
 { grep -q 'not a tty' "$T/out" && grep -q 'no tty' "$T/out"; } || fail "a terminal without --tty: $(cat "$T/out")"

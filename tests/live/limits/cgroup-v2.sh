@@ -28,7 +28,7 @@ run_in()
 	local group=$1
 	shift
 	# shellcheck disable=SC2016 # the inner shell's
-	timeout -k 5 60 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$CALLGATE" run --json \
+	timeout -k 5 300 sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group" "$CALLGATE" run --json \
 		--profile minimal -x "$BOMB" "$@" >"$T/result" 2>"$T/err" </dev/null
 	jq -e .status "$T/result" >/dev/null || fail "no result: $(cat "$T/result" "$T/err")"
 }
@@ -91,7 +91,7 @@ is '.exit_code == 1 and (.stdout | test("^fork after [0-9]: EAGAIN\n$|^fork afte
 mkdir -p "$outer/top/threaded" || die "$outer/top/threaded"
 echo threaded >"$outer/top/threaded/cgroup.type" || die "$outer/top/threaded"
 # shellcheck disable=SC2016 # the inner shell's
-timeout 60 sh -c 'echo $$ >"$1/cgroup.procs" && echo $$ >"$1/threaded/cgroup.threads" && shift && exec "$@"' sh \
+timeout 300 sh -c 'echo $$ >"$1/cgroup.procs" && echo $$ >"$1/threaded/cgroup.threads" && shift && exec "$@"' sh \
 	"$outer/top" "$CALLGATE" run --json --profile minimal -m 64M --pids 20 -x "$BOMB" -- "$BOMB" anonymous 300 \
 	>"$T/result" 2>"$T/err" </dev/null
 is '.status == "limit" and .limits.memory.hit and (.enforcement.cgroups.active | not)' threaded

@@ -23,6 +23,6 @@ for program in "${programs[@]}"; do
 	done
 done
 # They do reach it where callgate is not in the way: else the above would show nothing.
-timeout 10 "$CASES/cases-threat" network "$tcp" "$udp" >"$T/out" 2>&1
+timeout 100 "$CASES/cases-threat" network "$tcp" "$udp" >"$T/out" 2>&1
 met tcp
 met udp

@@ -30,7 +30,7 @@ done"
 	[ -z "${OUTER_FILTER:-}" ] || want="no UDP" # without pidfd_getfd
 	own_netns && want="done"
 	rm -f "$T/home/ports" "$T/home/sent"
-	timeout 60 "$PYTHON" "$T/home/case.py" outside "$T/home" "$port" >"$T/outside" 2>&1 &
+	timeout 300 "$PYTHON" "$T/home/case.py" outside "$T/home" "$port" >"$T/outside" 2>&1 &
 	live_kept+=($!)
 	(cd "$T/home" && net_run -W "$T/home" -w "$T/home" -- "$PYTHON" case.py inside "$udp" "$port") >"$T/out" 2>&1
 	[ "$(cat "$T/out")" = "$want" ] || fail "without '$LIVE_WITHOUT': $(cat "$T/out" "$T/outside"); wanted: $want"

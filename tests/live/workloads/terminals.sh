@@ -27,7 +27,7 @@ same tmux bash -c 'export TMUX_TMPDIR=$PWD/tmux
 
 # screen changes the owner of its terminals, which root without capabilities may not where they have another group.
 in_screen='export SCREENDIR=$PWD/screens
-	timeout 20 screen -c /dev/null -DmS one sh -c "(tty | sed s/[0-9]*\$/N/; echo x >/dev/tty && echo mine) >said"
+	timeout 100 screen -c /dev/null -DmS one sh -c "(tty | sed s/[0-9]*\$/N/; echo x >/dev/tty && echo mine) >said"
 	cat said'
 rm -rf "$T/w" && mkdir "$T/w" && prepare "$T/w"
 if (cd "$T/w" && [ "$(native bash -c "$in_screen" 2>/dev/null)" != "" ]) || layer mountns; then
