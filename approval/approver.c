@@ -29,14 +29,17 @@ static void approver_run(struct approver *approver)
 {
 	for (;;) {
 		struct pollfd ready[1 + FRONT_FDS_MAX] = {{.fd = approver->channel_fd, .events = POLLIN}};
+		int r = 1;
 
 		for (size_t i = 1; i <= FRONT_FDS_MAX; i++)
 			ready[i].fd = -1;
 		approver->front->watch(approver, ready + 1);
 		if (poll(ready, 1 + FRONT_FDS_MAX, -1) < 0)
 			continue;
-		/* First, so that an answer to what was withdrawn meanwhile is none. */
-		if (ready[0].revents && questions_receive(approver) < 0)
+		/* First, and all: an answer to what was withdrawn meanwhile is none. */
+		while (ready[0].revents && r > 0)
+			r = questions_receive(approver);
+		if (r < 0)
 			return;
 		approver->front->handle(approver, ready + 1);
 	}

@@ -46,6 +46,7 @@ struct approval_question {
 	uint32_t kind;
 	bool can_hold_for_run; /* the answers "run" and "remember" are offered */
 	bool cannot_be_once;   /* the answer "once" is not offered */
+	uint64_t deadline_ns;  /* io_read_clock_ns() when the question ends, also if its withdrawal is late */
 	/* identifies the question: a digest of policy, call, text and a random number, so that no other can be meant */
 	char id[SHA256_HEX_SIZE];
 	char scope[SHA256_HEX_SIZE]; /* what "run" and "remember" hold for: policy, object, name and right */

@@ -10,6 +10,7 @@
 #include "approval/private.h"
 #include "approval/remembered.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -201,7 +202,7 @@ static bool questions_is_awaited(const struct approver *approver, const struct a
 		is_withdrawn =
 			is_withdrawn || (head->kind == APPROVAL_WITHDRAWAL && strcmp(head->id, question->head.id) == 0);
 	}
-	return !is_withdrawn && r >= 0;
+	return !is_withdrawn && r >= 0 && io_read_clock_ns() < question->head.deadline_ns;
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "supervisor/ask/approver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -31,15 +32,29 @@ enum ask_result approver_send_question(int fd, const struct approval_question *q
 	return errno == EPIPE || errno == ECONNRESET ? ASK_APPROVER_GONE : ASK_QUESTION_UNWRITABLE;
 }
 
-void approver_send_withdrawal(int fd, const struct approval_question *question)
+void approver_send_withdrawals(struct approver_withdrawals *withdrawals, int fd)
 {
-	struct approval_question closed = *question;
-	struct iovec part = {&closed, sizeof(closed)};
-	const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	size_t sent = 0;
 
-	closed.kind = APPROVAL_WITHDRAWAL;
-	/* When it is lost, the approver's answer is for no open question. */
-	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	for (; sent < withdrawals->count; sent++) {
+		struct iovec part = {&withdrawals->question[sent], sizeof(withdrawals->question[sent])};
+		const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+		/* after another error the approver is gone, and the withdrawal with it */
+		if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+	}
+	withdrawals->count -= sent;
+	memmove(withdrawals->question, withdrawals->question + sent,
+		withdrawals->count * sizeof(withdrawals->question[0]));
+}
+
+void approver_withdraw(struct approver_withdrawals *withdrawals, int fd, const struct approval_question *question)
+{
+	assert(withdrawals->count < APPROVAL_OPEN_QUESTIONS_MAX);
+	withdrawals->question[withdrawals->count] = *question;
+	withdrawals->question[withdrawals->count++].kind = APPROVAL_WITHDRAWAL;
+	approver_send_withdrawals(withdrawals, fd);
 }
 
 int approver_receive_answer(int fd, struct approval_answer *ret_answer)

@@ -21,8 +21,20 @@ bool approver_rate_permits(struct approver_rate *rate, uint64_t now_ns);
 /* Sends a question. ASK_NO_ANSWER_YET, or why it was not sent. */
 enum ask_result approver_send_question(int fd, const struct approval_question *question, const char *text, size_t len);
 
-/* Tells the approver that a question is closed. */
-void approver_send_withdrawal(int fd, const struct approval_question *question);
+/* Withdrawals that the channel could not take yet. The approver has not read, so it may have these questions still. */
+struct approver_withdrawals {
+	struct approval_question question[APPROVAL_OPEN_QUESTIONS_MAX];
+	size_t count;
+};
+
+/*
+ * Tells the approver that a question is closed, at once or by approver_send_withdrawals(). The caller has no more than
+ * APPROVAL_OPEN_QUESTIONS_MAX questions at a time, with those in the list.
+ */
+void approver_withdraw(struct approver_withdrawals *withdrawals, int fd, const struct approval_question *question);
+
+/* Sends as many as the channel takes, the first ones first. */
+void approver_send_withdrawals(struct approver_withdrawals *withdrawals, int fd);
 
 /* Receives one answer. 1; 0: there is none; -EPIPE: the approver has ended. */
 int approver_receive_answer(int fd, struct approval_answer *ret_answer);

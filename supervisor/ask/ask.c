@@ -399,7 +399,7 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	enum ask_result word;
 	uint64_t now_ns;
 
-	if (!asker || !asker->questions)
+	if (!asker || (!asker->questions && asker->withdrawals.count == 0))
 		return -1;
 	now_ns = io_read_clock_ns();
 	if (!asker->way->receive(asker) && now_ns < asker->next_poll_ns)
@@ -411,7 +411,7 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	 */
 	while ((question = ask_take_ended_question(dispatch, now_ns, &word)))
 		ask_end_question(dispatch, question, word, now_ns);
-	return asker->questions ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
+	return asker->questions || asker->withdrawals.count > 0 ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
 }
 
 bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification)

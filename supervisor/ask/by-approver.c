@@ -81,10 +81,13 @@ static const struct question *by_approver_find_equal_question(const struct asker
 	return NULL;
 }
 
-/* The number of open questions; equal calls have one question with one number. */
-static unsigned by_approver_count_numbers(const struct asker *asker)
+/*
+ * The number of questions that the approver has, or may have: those that are open, and those whose withdrawal could not
+ * be sent. Equal calls have one question with one number.
+ */
+static size_t by_approver_count_numbers(const struct asker *asker)
 {
-	unsigned count = 0;
+	size_t count = asker->withdrawals.count;
 
 	for (const struct question *each = asker->questions; each; each = each->next) {
 		const struct question *before = asker->questions;
@@ -134,6 +137,7 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 		question->deadline_ns = equal->deadline_ns;
 		return ASK_NO_ANSWER_YET;
 	}
+	approver_send_withdrawals(&asker->withdrawals, asker->options.approver_fd);
 	if (by_approver_count_numbers(asker) >= APPROVAL_OPEN_QUESTIONS_MAX ||
 	    !approver_rate_permits(&asker->rate, io_read_clock_ns()))
 		return ASK_TOO_MANY_OPEN_QUESTIONS;
@@ -142,7 +146,8 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 		.can_hold_for_run = question->keys.scope[0] && by_approver_shows_scope(question, asked) &&
 				    asker->always_answer_count < sizeof(asker->always) / sizeof(asker->always[0]),
 		/* a socket that is connected sends any number, by calls that are not judged */
-		.cannot_be_once = !question->request && endpoint_is_of_datagrams(asked)};
+		.cannot_be_once = !question->request && endpoint_is_of_datagrams(asked),
+		.deadline_ns = question->deadline_ns};
 	if (question->sent.cannot_be_once && !question->sent.can_hold_for_run)
 		return ASK_TOO_MANY_OPEN_QUESTIONS;
 	memcpy(question->sent.scope, question->keys.scope, sizeof(question->sent.scope));
@@ -161,12 +166,16 @@ static bool by_approver_has_answer(const struct asker *asker)
 	return false;
 }
 
-/* Receives the approver's answers. An answer is for the open questions of its id; for none it has no effect. */
+/*
+ * Receives the approver's answers, and sends what could not be sent before. An answer is for the open questions of its
+ * id; for none it has no effect.
+ */
 static bool by_approver_receive(struct asker *asker)
 {
 	struct approval_answer answer;
 	int r;
 
+	approver_send_withdrawals(&asker->withdrawals, asker->options.approver_fd);
 	while ((r = approver_receive_answer(asker->options.approver_fd, &answer)) > 0)
 		for (struct question *each = asker->questions; each; each = each->next) {
 			if (each->received != ASK_NO_ANSWER_YET || strcmp(each->sent.id, answer.id) != 0)
@@ -201,7 +210,7 @@ static bool by_approver_has_equal_question(const struct asker *asker, const stru
 static void by_approver_close(struct asker *asker, const struct question *question)
 {
 	if (question->received == ASK_NO_ANSWER_YET && !by_approver_has_equal_question(asker, question))
-		approver_send_withdrawal(asker->options.approver_fd, &question->sent);
+		approver_withdraw(&asker->withdrawals, asker->options.approver_fd, &question->sent);
 }
 
 static const char *by_approver_get_lasting_key(const struct rejudge_keys *keys)

@@ -58,6 +58,7 @@ struct asker {
 	} always[ASK_OPEN_QUESTIONS_MAX];
 	size_t always_answer_count; /* used entries of always[] */
 	struct approver_rate rate;  /* with an approver */
+	struct approver_withdrawals withdrawals; /* with an approver */
 	/*
 	 * with an approver: the last connection that "no" refused. Programs try each address of a name, one after the
 	 * other, and that is one question

@@ -31,6 +31,46 @@ approver extra
 asks "socket:$T/s" -- cat "$H/a"
 ended '.denials[0].answer == "malformed"'
 
+# An approver that reads nothing for a while, until no message goes to it any more: all questions of that time are over
+# when it reads again, and five new ones find a place.
+cat >"$T/w/full.py" <<END
+import os, sys, threading, time
+def ask(name):
+    try:
+        open(name).read()
+        got.append(name)
+    except OSError:
+        pass
+def ask_all(names):
+    threads = [threading.Thread(target=ask, args=("$H/" + name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    return threads
+got = []
+first = ask_all("a")
+while not os.path.exists("go.stopped"):
+    time.sleep(0.01)
+begun = 0
+while time.monotonic() - begun > 0.5: # those that are asked wait for their time limit
+    begun = time.monotonic()
+    for thread in ask_all("full-%d" % n for n in range(4)) + first:
+        thread.join()
+print(len(got))
+open("go", "w").close()
+time.sleep(1)
+for thread in ask_all("many-%d" % n for n in range(5)):
+    thread.join()
+print(len(got))
+END
+for n in 0 1 2 3 4; do
+	echo many >"$H/many-$n"
+	echo full >"$H/full-$n"
+done
+approver "stop:$T/w/go" together:many
+asks "socket:$T/s" --ask-timeout 1s -- python3 full.py "$(head -c 5000 /dev/zero | tr '\0' '\1')"
+ended '.stdout == "0\n5\n"'
+rm -f "$T/w/go" "$T/w/go.stopped"
+
 # ---- the argument changes while the question is open ----
 cat >"$T/w/swap.py" <<END
 import ctypes, os, threading, time

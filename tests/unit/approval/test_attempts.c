@@ -95,6 +95,7 @@ static void rig_open_question(struct rig *rig, unsigned at, bool offers_run)
 
 	*question = (struct approver_question){.is_open = true, .answer_fd = -1, .order = at + 1};
 	question->head.can_hold_for_run = offers_run;
+	question->head.deadline_ns = UINT64_MAX;
 	fill(question->head.id, (char)('a' + at));
 	fill(question->head.scope, (char)('1' + at));
 	fill(question->head.policy_sha256, '2');
@@ -774,6 +775,46 @@ START_TEST(test_channel)
 }
 END_TEST
 
+/* An approver that reads nothing for a while gets all withdrawals after it, and each question's once. */
+START_TEST(test_full_channel)
+{
+	struct approver_withdrawals withdrawals = {.count = 0};
+	static char text[APPROVAL_TEXT_BYTES_MAX];
+	struct approval_question got;
+	unsigned sent = 0, received = 0, withdrawn = 0;
+	int pair[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	for (struct approval_question question = {.kind = APPROVAL_QUESTION};
+	     approver_send_question(pair[0], &question, text, sizeof(text)) == ASK_NO_ANSWER_YET; sent++)
+		;
+	for (unsigned i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++) {
+		struct approval_question question = {.kind = APPROVAL_QUESTION};
+
+		fill(question.id, (char)('a' + i));
+		approver_withdraw(&withdrawals, pair[0], &question);
+	}
+	ck_assert_uint_eq(withdrawals.count, APPROVAL_OPEN_QUESTIONS_MAX);
+	while (recv(pair[1], &got, sizeof(got), MSG_DONTWAIT) == sizeof(got)) {
+		received++;
+		ck_assert_int_eq(got.kind, APPROVAL_QUESTION);
+	}
+	ck_assert_uint_eq(received, sent);
+	approver_send_withdrawals(&withdrawals, pair[0]);
+	ck_assert_uint_eq(withdrawals.count, 0);
+	for (; recv(pair[1], &got, sizeof(got), MSG_DONTWAIT) == sizeof(got); withdrawn++) {
+		ck_assert_int_eq(got.kind, APPROVAL_WITHDRAWAL);
+		ck_assert_int_eq(got.id[0], 'a' + (char)withdrawn);
+	}
+	ck_assert_uint_eq(withdrawn, APPROVAL_OPEN_QUESTIONS_MAX);
+	(void)close(pair[1]);
+	approver_withdraw(&withdrawals, pair[0], &got); /* nobody is there to be told */
+	ck_assert_uint_eq(withdrawals.count, 0);
+	(void)close(pair[0]);
+	attempts++;
+}
+END_TEST
+
 /* Ten questions a second, whenever they come. */
 START_TEST(test_rate)
 {
@@ -822,6 +863,7 @@ int main(void)
 	tcase_add_test(all, test_file);
 	tcase_add_test(all, test_shown);
 	tcase_add_test(all, test_channel);
+	tcase_add_test(all, test_full_channel);
 	tcase_add_test(all, test_rate);
 	tcase_add_test(all, test_count);
 	suite_add_tcase(suite, all);

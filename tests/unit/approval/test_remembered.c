@@ -153,8 +153,11 @@ static int note_ask(struct approver *approver, struct approver_question *questio
 
 static const struct approver_front front = {.way = APPROVAL_BY_SOCKET, .ask = note_ask, .close = note_close};
 
-/* Gives the answer "remember". withdrawn: the supervisor waits no longer. Returns what it gets as the answer's word. */
-static enum approval_answer_word answer(bool withdrawn)
+/*
+ * Gives the answer "remember". withdrawn: the supervisor waits no longer; late: it is going to withdraw the question.
+ * Returns what it gets as the answer's word.
+ */
+static enum approval_answer_word answer(bool withdrawn, bool late)
 {
 	struct approver *approver = calloc(1, sizeof(*approver));
 	struct approver_question *first = &approver->question[0];
@@ -165,6 +168,7 @@ static enum approval_answer_word answer(bool withdrawn)
 
 	memset(message.id, 'c', SHA256_HEX_SIZE - 1);
 	message.can_hold_for_run = true;
+	message.deadline_ns = late ? 1 : UINT64_MAX;
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	approver->front = &front;
 	approver->channel_fd = pair[0];
@@ -181,7 +185,7 @@ static enum approval_answer_word answer(bool withdrawn)
 	object = json_pack("{s:s, s:s}", "id", message.id, "answer", "remember");
 	ck_assert(questions_take_answer(approver, NULL, object, 0));
 	json_decref(object);
-	ck_assert(!first->is_open);
+	ck_assert(first->is_open == late);
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
 		free(approver->question[i].text);
 	(void)recv(pair[1], &got, sizeof(got), MSG_DONTWAIT);
@@ -194,9 +198,9 @@ static enum approval_answer_word answer(bool withdrawn)
 /* An equal question that comes while a late answer is taken out again is put, and not answered by that answer. */
 START_TEST(answers_nothing_by_what_came_late)
 {
-	ck_assert_int_eq(answer(true), APPROVAL_UNANSWERED);
+	ck_assert_int_eq(answer(true, false), APPROVAL_UNANSWERED);
 	ck_assert_uint_eq(asked, 1);
-	ck_assert_int_eq(answer(false), APPROVAL_REMEMBER);
+	ck_assert_int_eq(answer(false, false), APPROVAL_REMEMBER);
 	ck_assert_uint_eq(asked, 1);
 }
 END_TEST
@@ -221,10 +225,11 @@ END_TEST
 /* The supervisor may have given up while the answer was written: then it is not remembered either. */
 START_TEST(forgets_what_came_late)
 {
-	ck_assert_int_eq(answer(true), APPROVAL_UNANSWERED);
+	ck_assert_int_eq(answer(true, false), APPROVAL_UNANSWERED);
 	ck_assert_str_eq(closed_why, "withdrawn");
+	ck_assert_int_eq(answer(false, true), APPROVAL_UNANSWERED);
 	ck_assert(!remembered_find(fd, &question, (uint64_t)time(NULL)));
-	ck_assert_int_eq(answer(false), APPROVAL_REMEMBER);
+	ck_assert_int_eq(answer(false, false), APPROVAL_REMEMBER);
 	ck_assert_str_eq(closed_why, "answered");
 	ck_assert(remembered_find(fd, &question, (uint64_t)time(NULL)));
 }
