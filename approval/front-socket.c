@@ -27,25 +27,12 @@ static void socket_write_output(struct approver *approver)
 	}
 	if (sent <= 0)
 		return;
-	output->len -= (size_t)sent;
-	memmove(output->data, output->data + sent, output->len);
-}
-
-/* Sends a line. -errno: the reader is too slow, or there is no memory. */
-static int socket_queue_line(struct approver *approver, const char *text)
-{
-	size_t len = strlen(text);
-
-	if (approver->output.len + len + 1 > APPROVER_OUTPUT_BYTES_MAX)
-		return -ENOBUFS;
-	buf_add(&approver->output, text, len);
-	buf_add(&approver->output, "\n", 1);
-	return approver->output.failed ? -ENOMEM : 0;
+	buf_drop(output, (size_t)sent);
 }
 
 static int socket_ask(struct approver *approver, struct approver_question *question)
 {
-	if (approver->options.socket_fd < 0 || socket_queue_line(approver, question->text) < 0)
+	if (approver->options.socket_fd < 0 || approver_add_output(approver, question->text, "\n") < 0)
 		return -1;
 	question->was_sent = true;
 	return 0;
@@ -61,7 +48,7 @@ static void socket_close_question(struct approver *approver, struct approver_que
 	object = json_pack("{s:s, s:s, s:s}", "type", "closed", "id", question->head.id, "why", why);
 	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	if (text)
-		(void)socket_queue_line(approver, text); /* the line only informs: an answer to it has no effect */
+		(void)approver_add_output(approver, text, "\n"); /* it only informs: an answer to it has no effect */
 	free(text);
 	json_decref(object);
 }

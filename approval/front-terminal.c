@@ -46,19 +46,17 @@ static int terminal_write_output(struct approver *approver)
 			return written < 0 ? -errno : -EIO;
 		done += (size_t)written;
 	}
-	output->len -= done;
-	memmove(output->data, output->data + done, output->len);
+	buf_drop(output, done);
 	approver->is_showing = approver->is_showing && output->len > 0;
 	return 0;
 }
 
 /* Writes a text behind what the terminal has not taken yet. 0, or -errno. */
-static int terminal_write(struct approver *approver, const char *text, size_t len)
+static int terminal_write(struct approver *approver, const char *text)
 {
-	if (approver->output.len + len > APPROVER_OUTPUT_BYTES_MAX)
-		return -ENOBUFS;
-	buf_add(&approver->output, text, len);
-	return approver->output.failed ? -ENOMEM : terminal_write_output(approver);
+	const int r = approver_add_output(approver, text, "");
+
+	return r == 0 ? terminal_write_output(approver) : r;
 }
 
 /* The lines for people, the answers, and how to give one. All of it is printable ASCII. */
@@ -107,7 +105,7 @@ static void terminal_show_next(struct approver *approver)
 	approver->is_within_line = false;
 	approver->is_showing = true;
 	if (object && !text.failed)
-		r = terminal_write(approver, text.data, text.len);
+		r = terminal_write(approver, text.data);
 	if (r < 0)
 		terminal_give_up(approver);
 }
@@ -122,7 +120,7 @@ static void terminal_close_question(struct approver *approver, struct approver_q
 	approver->shown = NULL;
 	buf_printf(&text, "callgate: the question is closed: %s\n", why);
 	if (approver->options.terminal_fd >= 0 && !text.failed)
-		(void)terminal_write(approver, text.data, text.len); /* the next question is shown, or given up */
+		(void)terminal_write(approver, text.data); /* the next question is shown, or given up */
 }
 
 /* Whether a line names the shown question and a word that is offered. *ret_word: owned by the object. */
@@ -162,7 +160,7 @@ static int terminal_handle_line(struct approver *approver, const char *line)
 			(void)questions_take_answer(approver, question, answer, geteuid());
 		json_decref(answer);
 	} else if (object) {
-		r = terminal_write(approver, again, sizeof(again) - 1);
+		r = terminal_write(approver, again);
 	}
 	json_decref(object);
 	return r;

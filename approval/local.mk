@@ -5,6 +5,7 @@ libcallgate_approval_a_SOURCES += \
 	approval/front-socket.c \
 	approval/front-terminal.c \
 	approval/message.h \
+	approval/output.c \
 	approval/private.h \
 	approval/questions.c \
 	approval/remembered.c \

@@ -74,6 +74,14 @@ bool questions_take_answer_line(struct approver *approver, struct approver_quest
 /* Reads what a descriptor has into `line`. 1: the line is complete, without '\n'; 0: not yet; -errno; -EPIPE: end. */
 int questions_read_line(int fd, struct approver_line *line);
 
+/* ---- output.c: what a socket or terminal has not taken yet ---- */
+
+/*
+ * Adds a text, and what ends it, to what the front's socket or terminal is to get. 0; -ENOBUFS: too much waits already;
+ * or -ENOMEM.
+ */
+int approver_add_output(struct approver *approver, const char *text, const char *end);
+
 /* ---- fronts: who is asked, front-*.c ---- */
 
 #define FRONT_FDS_MAX APPROVAL_OPEN_QUESTIONS_MAX

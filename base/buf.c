@@ -70,6 +70,15 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	free(text);
 }
 
+void buf_drop(struct buf *buf, size_t len)
+{
+	if (len == 0)
+		return;
+	buf->len -= len;
+	memmove(buf->data, buf->data + len, buf->len);
+	buf->data[buf->len] = '\0';
+}
+
 char *buf_take_text(struct buf *buf)
 {
 	char *data = NULL;

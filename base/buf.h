@@ -20,6 +20,8 @@ void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a text as text_escape_for_display() makes it one line. NULL: "?". */
 void buf_put_escaped(struct buf *buf, const char *text);
+/* Takes the first bytes away; there are as many. */
+void buf_drop(struct buf *buf, size_t len);
 /* Returns the text, owned by the caller, and empties the buffer; NULL when out of memory. */
 char *buf_take_text(struct buf *buf);
 void buf_release(struct buf *buf);

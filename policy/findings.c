@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const level_names[INSPECT_LEVEL_MAX] = {
 	[INSPECT_NOTE] = "note",
 	[INSPECT_WARNING] = "warning",
@@ -100,4 +102,9 @@ uint32_t inspect_parse_bits(const char *name)
 	if (inspect_level_find(name, &level))
 		return inspect_level_get_bits(level);
 	return inspect_kind_find(name, strlen(name), &kind) ? INSPECT_BIT(kind) : 0;
+}
+
+char *inspect_make_refusal(const char *why)
+{
+	return text_format("not started, because of what was found in it: %s", why);
 }

@@ -68,4 +68,7 @@ bool inspect_level_find(const char *name, enum inspect_level *ret_level);
 uint32_t inspect_parse_bits(const char *name);
 uint32_t inspect_level_get_bits(enum inspect_level level);
 
+/* The message of a program that is not started because of this finding. Owned by the caller; NULL: no memory. */
+char *inspect_make_refusal(const char *why);
+
 #endif

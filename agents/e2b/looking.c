@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "keeper/session-client.h"
+#include "policy/findings.h"
 
 #define LOOKING_LOGGED_FINDINGS_MAX 50 /* of one program */
 #define LOOKING_LOGGED_NAME_BYTES_MAX 1000 /* of a program's name, which the client chooses */
@@ -59,16 +60,15 @@ bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const js
 {
 	const char *found = json_string_value(json_object_get(answer, "why"));
 	const bool is_refused = !answer || !json_is_false(json_object_get(answer, "refused"));
-	const char *reason = answer ? "not started, because of what was found in it" : "not started, not looked at";
 	char *text;
 	int r;
 
 	looking_log_findings(box, program, answer);
 	if (!is_refused)
 		return true;
-	text = text_format("%s: %s", reason, answer ? (found ? found : "?") : why);
-	looking_log(box, "program_refused", program, "why", json_string(text ? text : reason));
-	r = sandbox_record_refusal(box->sandbox, program, found ? found : why ? why : reason);
+	text = answer ? inspect_make_refusal(found ? found : "?") : text_format("not started, not looked at: %s", why);
+	looking_log(box, "program_refused", program, "why", json_string(text ? text : "?"));
+	r = sandbox_record_refusal(box->sandbox, program, found ? found : why ? why : "?");
 	if (r < 0)
 		looking_log(box, "refusal_not_recorded", program, "why", json_string(strerror(-r)));
 	*ret_refusal = text;

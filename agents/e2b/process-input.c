@@ -251,8 +251,7 @@ static bool input_request_parse_envelope(struct input_request *input)
 	if (len < size + 5)
 		return false;
 	message = json_loadb(input->stream_buffer.data + 5, size, JSON_REJECT_DUPLICATES, NULL);
-	memmove(input->stream_buffer.data, input->stream_buffer.data + 5 + size, len - 5 - size);
-	input->stream_buffer.len -= 5 + size;
+	buf_drop(&input->stream_buffer, 5 + size);
 	if (message)
 		input_request_handle_message(input, message);
 	else

@@ -110,11 +110,8 @@ bool http_write_stream(struct http_request *request, const char *bytes, size_t l
 
 	if (request->is_disconnected || request->client_is_gone)
 		return true;
-	if (request->stream_sent_bytes > 0) {
-		memmove(out->data, out->data + request->stream_sent_bytes, out->len - request->stream_sent_bytes);
-		out->len -= request->stream_sent_bytes;
-		request->stream_sent_bytes = 0;
-	}
+	buf_drop(out, request->stream_sent_bytes);
+	request->stream_sent_bytes = 0;
 	buf_add(out, bytes, len);
 	if (out->failed || out->len > HTTP_STREAM_QUEUED_BYTES_MAX) {
 		http_request_disconnect(

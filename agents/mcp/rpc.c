@@ -100,9 +100,7 @@ static void rpc_queue_message(struct rpc *rpc, json_t *message)
 	if (!text || !rpc->output_source)
 		return;
 	if (rpc->pending_written_bytes > RPC_PENDING_OUTPUT_BYTES_MAX) {
-		memmove(rpc->pending_output.data, rpc->pending_output.data + rpc->pending_written_bytes,
-			rpc->pending_output.len - rpc->pending_written_bytes);
-		rpc->pending_output.len -= rpc->pending_written_bytes;
+		buf_drop(&rpc->pending_output, rpc->pending_written_bytes);
 		rpc->pending_written_bytes = 0;
 	}
 	buf_puts(&rpc->pending_output, text);

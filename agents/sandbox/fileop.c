@@ -110,10 +110,7 @@ static void fileop_parse_answer_lines(struct fileop *fileop, const char *bytes, 
 		fileop_handle_line(fileop, line->data + begin, (size_t)(end - line->data) - begin);
 		begin = searched = (size_t)(end - line->data) + 1;
 	}
-	if (begin > 0) {
-		memmove(line->data, line->data + begin, line->len - begin);
-		line->len -= begin;
-	}
+	buf_drop(line, begin);
 }
 
 static void fileop_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)

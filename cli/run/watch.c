@@ -21,6 +21,7 @@
 #include "keeper/run.h"
 #include "keeper/output.h"
 #include "keeper/result.h"
+#include "policy/findings.h"
 #include "supervisor/report.h"
 #include "workspace/fold.h"
 #include "workspace/store.h"
@@ -115,10 +116,10 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 
 int run_report_inspection(struct run *run, const char *why)
 {
-	char message[1200];
+	_cleanup_free_ char *text = inspect_make_refusal(why);
+	const char *message = text ? text : why;
 	json_t *result;
 
-	(void)snprintf(message, sizeof(message), "not started, because of what was found in it: %s", why);
 	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_EXIT_EXEC_REFUSED, "inspect",
 				   message);
 	if (result)

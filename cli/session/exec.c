@@ -22,6 +22,7 @@
 #include "keeper/summary.h"
 #include "keeper/terminal.h"
 #include "keeper/utf8.h"
+#include "policy/findings.h"
 
 #define EXEC_JSON_OUTPUT_BYTES_MAX (UINT64_C(1) << 20) /* most bytes of each stream that --json prints */
 #define EXEC_LAST_OUTPUT_WAIT_MS 200                   /* longest wait for further output after the program has ended */
@@ -130,7 +131,7 @@ static int exec_print_refusal(const struct exec_client *exec, int exit_code)
 
 	if (!exec->options.json || !why)
 		return exit_code;
-	message = text_format("not started, because of what was found in it: %s", why);
+	message = inspect_make_refusal(why);
 	(void)cli_print_json("session",
 			     json_pack("{s:s, s:i, s:n, s:{s:s, s:s*}, s:o*}", "status", "refused", "exit_code",
 				       exit_code, "signal", "error", "code", "inspect", "message", message, "inspect",

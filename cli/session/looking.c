@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "keeper/session-client.h"
+#include "policy/findings.h"
 
 /* Asks the session for a file, or, with a NULL name, what is looked for. The answer is owned; NULL: none. */
 static json_t *look_ask(struct session_inspection *look, const char *name, bool is_program, int *ret_fd)
@@ -166,6 +167,7 @@ int session_inspection_find_in_code(struct session_inspection *look, const char 
 int session_inspection_look(struct session_inspection *look, char *const *argv)
 {
 	const int r = session_inspection_find(look, argv);
+	_cleanup_free_ char *refusal = NULL;
 
 	if (r < 0) {
 		cli_print_error("session", "the program cannot be looked at: %s", strerror(-r));
@@ -175,7 +177,8 @@ int session_inspection_look(struct session_inspection *look, char *const *argv)
 		return CLI_EXIT_OK;
 	/* without memory, or when the session has ended, nothing is started, either */
 	(void)session_client_record_inspection(look->socket_fd, SESSION_INSPECT_REFUSED, argv[0], look->program.why);
-	cli_print_error("session", "not started, because of what was found in it: %s", look->program.why);
+	refusal = inspect_make_refusal(look->program.why);
+	cli_print_error("session", "%s", refusal ? refusal : look->program.why);
 	return CLI_EXIT_EXEC_REFUSED;
 }
 

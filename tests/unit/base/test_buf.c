@@ -82,6 +82,24 @@ START_TEST(test_take)
 }
 END_TEST
 
+START_TEST(test_drop)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_drop(&buf, 0);
+	ck_assert_ptr_null(buf.data);
+	buf_puts(&buf, "one two");
+	buf_drop(&buf, 4);
+	ck_assert_str_eq(buf.data, "two");
+	buf_puts(&buf, "!");
+	ck_assert_str_eq(buf.data, "two!");
+	buf_drop(&buf, 4);
+	ck_assert_uint_eq(buf.len, 0);
+	buf_puts(&buf, "x");
+	ck_assert_str_eq(buf.data, "x");
+}
+END_TEST
+
 START_TEST(test_failed)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -110,6 +128,7 @@ int main(void)
 	tcase_add_test(tcase, test_reserve);
 	tcase_add_test(tcase, test_escaped);
 	tcase_add_test(tcase, test_take);
+	tcase_add_test(tcase, test_drop);
 	tcase_add_test(tcase, test_failed);
 	return unit_run(suite);
 }
