@@ -22,7 +22,7 @@ static const char *words_copy(const char *text, char *out)
 	return quote ? NULL : text;
 }
 
-int inspect_split_words(const char *text, struct cli_list *words)
+static int words_split(const char *text, struct cli_list *words)
 {
 	if (strpbrk(text, "$\\#"))
 		return -EINVAL;
@@ -36,6 +36,45 @@ int inspect_split_words(const char *text, struct cli_list *words)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Adds copies of NULL-ended words; NULL: none. 0 or -ENOMEM. */
+static int words_add_copies(char *const *added, struct cli_list *words)
+{
+	int r = 0;
+
+	for (; r == 0 && added && *added; added++)
+		r = cli_list_add_owned(words, strdup(*added));
+	return r;
+}
+
+int inspect_make_split_words(const char *program, const char *text, char *const *rest, struct cli_list *words)
+{
+	int r = cli_list_add_owned(words, strdup(program));
+
+	if (r == 0)
+		r = words_split(text, words);
+	return r == 0 ? words_add_copies(rest, words) : r;
+}
+
+int inspect_make_script_words(char *text, const char *script, char *const *rest, struct cli_list *words)
+{
+	char *name = text + strspn(text, " \t"), *argument = name + strcspn(name, " \t");
+	int r;
+
+	for (size_t len = strlen(text); len > 0 && strchr(" \t", text[len - 1]); len--)
+		text[len - 1] = '\0';
+	if (*argument)
+		*argument++ = '\0';
+	argument += strspn(argument, " \t");
+	if (!*name)
+		return 0;
+	r = cli_list_add_owned(words, strdup(name));
+	if (r == 0 && *argument)
+		r = cli_list_add_owned(words, strdup(argument));
+	if (r == 0)
+		r = cli_list_add_owned(words, strdup(script));
+	return r == 0 ? words_add_copies(rest, words) : r;
 }
 
 int inspect_read_words(const json_t *array, struct cli_list *words)

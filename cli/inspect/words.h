@@ -1,4 +1,4 @@
-/* Lists of words: of the text of "env -S", and of what parsers tell. */
+/* Lists of words: of command lines that others make, and of what parsers tell. */
 #ifndef CALLGATE_CLI_INSPECT_WORDS_H
 #define CALLGATE_CLI_INSPECT_WORDS_H
 
@@ -7,10 +7,16 @@
 #include "cli/options.h"
 
 /*
- * Adds the words of a text, in which quotes keep blanks, as env(1) splits it. 0; -EINVAL: it has variables, escapes or
- * comments, which are not read here, or a quote is open; or -ENOMEM.
+ * Makes the command line of "env -S TEXT REST...", by which env is called `program`: the words of the text stand in the
+ * place of the option. Quotes keep blanks in them. 0; -EINVAL: the text has variables, escapes or comments, which are
+ * not read here, or a quote is open; or -ENOMEM.
  */
-int inspect_split_words(const char *text, struct cli_list *words);
+int inspect_make_split_words(const char *program, const char *text, char *const *rest, struct cli_list *words);
+/*
+ * Makes the command line that the kernel makes of a script's first line, "#!" and `text`, which is changed; rest: the
+ * script's arguments. Without an interpreter there are no words. 0 or -ENOMEM.
+ */
+int inspect_make_script_words(char *text, const char *script, char *const *rest, struct cli_list *words);
 
 /* Adds the texts of an array. 0, -EBADMSG: it is not of this form; or -ENOMEM. */
 int inspect_read_words(const json_t *array, struct cli_list *words);

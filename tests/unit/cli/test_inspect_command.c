@@ -323,15 +323,29 @@ END_TEST
 
 START_TEST(test_words)
 {
+	char *const rest[] = {"more", NULL};
+	char first[] = "\t/bin/sh  -e x \t", empty[] = "  ";
 	struct cli_list words = {0};
 
-	ck_assert_int_eq(inspect_split_words(" A=1\tpython3 'a  b'c\"'\" \"\" ", &words), 0);
+	ck_assert_int_eq(inspect_make_split_words("env", " A=1\tpython3 'a  b'c\"'\" \"\" ", rest, &words), 0);
+	ck_assert_uint_eq(words.count, 6);
+	ck_assert_str_eq(words.item[0], "env");
+	ck_assert_str_eq(words.item[1], "A=1");
+	ck_assert_str_eq(words.item[3], "a  bc'");
+	ck_assert_str_eq(words.item[4], "");
+	ck_assert_str_eq(words.item[5], "more");
+	ck_assert_int_eq(inspect_make_split_words("env", "python3 'a", NULL, &words), -EINVAL);
+	ck_assert_int_eq(inspect_make_split_words("env", "python3 ${X}", NULL, &words), -EINVAL);
+	cli_list_release(&words);
+	ck_assert_int_eq(inspect_make_script_words(first, "/x", rest, &words), 0);
 	ck_assert_uint_eq(words.count, 4);
-	ck_assert_str_eq(words.item[0], "A=1");
-	ck_assert_str_eq(words.item[2], "a  bc'");
-	ck_assert_str_eq(words.item[3], "");
-	ck_assert_int_eq(inspect_split_words("python3 'a", &words), -EINVAL);
-	ck_assert_int_eq(inspect_split_words("python3 ${X}", &words), -EINVAL);
+	ck_assert_str_eq(words.item[0], "/bin/sh");
+	ck_assert_str_eq(words.item[1], "-e x");
+	ck_assert_str_eq(words.item[2], "/x");
+	ck_assert_str_eq(words.item[3], "more");
+	cli_list_release(&words);
+	ck_assert_int_eq(inspect_make_script_words(empty, "/x", rest, &words), 0);
+	ck_assert_uint_eq(words.count, 0);
 	cli_list_release(&words);
 }
 END_TEST
