@@ -37,6 +37,8 @@ UNIT_TESTS += tests/unit/supervisor/test_notify
 tests_unit_supervisor_test_notify_LDADD = $(tests_unit_supervisor_test_trace_LDADD) -lpthread
 
 UNIT_TESTS += tests/unit/approval/test_attempts
+tests_unit_approval_test_attempts_SOURCES = tests/unit/approval/test_attempts.c tests/unit/approval/attempts.h \
+	tests/unit/approval/attempts-rig.c tests/unit/approval/attempts-terminal.c tests/unit/approval/attempts-text.c
 tests_unit_approval_test_attempts_LDADD = libcallgate_supervisor.a libcallgate_approval.a libcallgate_base.a \
 	$(JANSSON_LIBS) $(UNIT_LIBS)
 

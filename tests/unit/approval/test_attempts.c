@@ -5,168 +5,21 @@
  */
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "approval/private.h"
-#include "approval/remembered.h"
-#include "approval/show.h"
 #include "supervisor/ask/approver.h"
+#include "tests/unit/approval/attempts.h"
 #include "tests/unit/unit.h"
-
-#define TEXT_BYTES_MAX 16384u
-#define NOW_S UINT64_C(1000)
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-enum {
-	OFFERS_RUN = 1, /* "run" and "remember" are offered */
-	HAS_FILE = 2,   /* there is a file of --approvals */
-	ENDS = 4,       /* the front closes its end behind these bytes */
-};
-
-/*
- * bytes: $A, $B are the ids of the two open questions, $C is that of a closed one, $S and $P are scope and policy of A.
- * expected: the answers that the supervisor gets, "A no; B gone; ".
- */
-struct attempt {
-	const char *sentence, *bytes;
-	size_t len;
-	const char *expected;
-	unsigned flags;
-};
-
-#define TRIES(sentence, bytes, expected, ...)                             \
-	{                                                                 \
-		sentence, bytes, sizeof(bytes) - 1, expected, __VA_ARGS__ \
-	}
-#define ALL_GONE "A gone; B gone; "
 
 static unsigned attempts;
 
-/* ---- two open questions ---- */
-
-struct rig {
-	struct approver approver;
-	int supervisor_fd, front_fd;
-};
-
-static void fill(char id[SHA256_HEX_SIZE], char digit)
+void attempt_count(void)
 {
-	memset(id, digit, SHA256_HEX_SIZE - 1);
-	id[SHA256_HEX_SIZE - 1] = '\0';
-}
-
-/* Puts the ids where `bytes` names them. */
-static size_t expand(const struct attempt *attempt, char out[TEXT_BYTES_MAX])
-{
-	static const char names[] = "ABCSP", digits[] = "abc12";
-	size_t len = 0;
-
-	for (size_t i = 0; i < attempt->len; i++) {
-		const char *name = attempt->bytes[i] == '$' && i + 1 < attempt->len && attempt->bytes[i + 1]
-					   ? strchr(names, attempt->bytes[i + 1])
-					   : NULL;
-
-		ck_assert_uint_lt(len + SHA256_HEX_SIZE, TEXT_BYTES_MAX);
-		if (name) {
-			fill(out + len, digits[name - names]);
-			len += SHA256_HEX_SIZE - 1;
-			i++;
-		} else {
-			out[len++] = attempt->bytes[i];
-		}
-	}
-	return len;
-}
-
-static void rig_open_question(struct rig *rig, unsigned at, bool offers_run)
-{
-	struct approver_question *question = &rig->approver.question[at];
-	const char *more = offers_run ? "\"run\", \"remember\", " : "";
-
-	*question = (struct approver_question){.is_open = true, .answer_fd = -1, .order = at + 1};
-	question->head.can_hold_for_run = offers_run;
-	question->head.deadline_ns = UINT64_MAX;
-	fill(question->head.id, (char)('a' + at));
-	fill(question->head.scope, (char)('1' + at));
-	fill(question->head.policy_sha256, '2');
-	ck_assert_int_gt(asprintf(&question->text,
-				  "{\"seq\": %u, \"shown\": [\"wants to: read\"], \"answers\": [\"once\", %s\"no\"]}",
-				  at + 1, more),
-			 0);
-	ck_assert_int_eq(rig->approver.front->ask(&rig->approver, question), 0);
-}
-
-static void rig_make(struct rig *rig, const struct approver_front *front, unsigned flags)
-{
-	int pair[2];
-
-	*rig = (struct rig){.approver = {.front = front, .has_reported_stray_answer = true}, .front_fd = -1};
-	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
-		rig->approver.question[i].answer_fd = -1;
-	rig->approver.options = (struct approver_options){
-		.socket_fd = -1, .terminal_fd = -1, .remembered_fd = flags & HAS_FILE ? memfd_create("kept", 0) : -1};
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	rig->approver.channel_fd = pair[0];
-	rig->supervisor_fd = pair[1];
-}
-
-static void rig_free(struct rig *rig)
-{
-	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
-		if (rig->approver.question[i].is_open)
-			questions_close(&rig->approver, &rig->approver.question[i], "withdrawn");
-	buf_release(&rig->approver.output);
-	(void)close(rig->approver.channel_fd);
-	(void)close(rig->supervisor_fd);
-	for (size_t i = 0; i < 4; i++) {
-		const int fds[] = {rig->front_fd, rig->approver.options.socket_fd, rig->approver.options.terminal_fd,
-				   rig->approver.options.remembered_fd};
-
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
-	}
-}
-
-/* Handles what the front has written, and what it goes on to write, until it is read or its end is seen. */
-static void rig_handle(struct rig *rig, int wait_ms)
-{
-	struct pollfd ready[FRONT_FDS_MAX];
-
-	do {
-		for (size_t i = 0; i < FRONT_FDS_MAX; i++)
-			ready[i] = (struct pollfd){.fd = -1};
-		rig->approver.front->watch(&rig->approver, ready);
-		if (poll(ready, FRONT_FDS_MAX, wait_ms) <= 0)
-			return;
-		rig->approver.front->handle(&rig->approver, ready);
-	} while (rig->approver.question[0].is_open || rig->approver.question[1].is_open);
-}
-
-/* Checks the answers that came, in order. */
-static void rig_expect(struct rig *rig, const char *sentence, const char *expected)
-{
-	static const char *const words[APPROVAL_WORD_MAX] = {"once", "run",        "remember",  "no",
-							     "stop", "unanswered", "malformed", "gone"};
-	struct approval_answer answer;
-	char got[256] = "";
-
-	while (approver_receive_answer(rig->supervisor_fd, &answer) > 0) {
-		ck_assert_uint_lt(answer.word, APPROVAL_WORD_MAX);
-		(void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%c %s; ", answer.id[0] - 'a' + 'A',
-			       words[answer.word]);
-	}
-	ck_assert_msg(strcmp(got, expected) == 0, "%s: the supervisor gets \"%s\", and not \"%s\"", sentence, got,
-		      expected);
+	attempts++;
 }
 
 /* ---- the socket ---- */
@@ -302,11 +155,6 @@ static const struct attempt at_the_socket[] = {
 	TRIES("half a line, and the end", "{\"id\": \"$A\", \"answer\": \"once\"}", ALL_GONE, ENDS),
 };
 
-static void write_all(int fd, const char *bytes, size_t len)
-{
-	ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
-}
-
 static void rig_make_socket(struct rig *rig, unsigned flags)
 {
 	int pair[2];
@@ -325,20 +173,20 @@ static void rig_answer_at_socket(struct rig *rig, const char *sentence)
 	const struct attempt honest = TRIES("", "{\"id\": \"$B\", \"answer\": \"once\"}\n", "", 0);
 	char text[TEXT_BYTES_MAX];
 
-	write_all(rig->front_fd, text, expand(&honest, text));
+	attempt_write(rig->front_fd, text, attempt_expand(&honest, text));
 	rig_handle(rig, 0);
 	rig_expect(rig, sentence, "B once; ");
 }
 
 START_TEST(test_socket)
 {
-	for (size_t i = 0; i < COUNT(at_the_socket); i++, attempts++) {
+	for (size_t i = 0; i < COUNT(at_the_socket); i++, attempt_count()) {
 		const struct attempt *attempt = &at_the_socket[i];
 		char text[TEXT_BYTES_MAX];
 		struct rig rig;
 
 		rig_make_socket(&rig, attempt->flags);
-		write_all(rig.front_fd, text, expand(attempt, text));
+		attempt_write(rig.front_fd, text, attempt_expand(attempt, text));
 		if (attempt->flags & ENDS)
 			(void)shutdown(rig.front_fd, SHUT_WR);
 		rig_handle(&rig, 0);
@@ -366,16 +214,16 @@ START_TEST(test_long_lines)
 		{"blanks before an answer", ONCE_A, "A once; ", ' ', 2000},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++, attempts++) {
+	for (size_t i = 0; i < COUNT(rows); i++, attempt_count()) {
 		const struct attempt attempt = {"", rows[i].end, strlen(rows[i].end), "", 0};
 		char text[TEXT_BYTES_MAX], before[TEXT_BYTES_MAX];
-		size_t len = expand(&attempt, text);
+		size_t len = attempt_expand(&attempt, text);
 		struct rig rig;
 
 		rig_make_socket(&rig, 0);
 		memset(before, rows[i].byte, sizeof(before));
-		write_all(rig.front_fd, before, rows[i].len);
-		write_all(rig.front_fd, text, len);
+		attempt_write(rig.front_fd, before, rows[i].len);
+		attempt_write(rig.front_fd, text, len);
 		rig_handle(&rig, 0);
 		rig_expect(&rig, rows[i].sentence, rows[i].expected);
 		rig_free(&rig);
@@ -409,324 +257,18 @@ static const struct attempt by_command[] = {
 
 START_TEST(test_command)
 {
-	for (size_t i = 0; i < COUNT(by_command); i++, attempts++) {
+	for (size_t i = 0; i < COUNT(by_command); i++, attempt_count()) {
 		const struct attempt *attempt = &by_command[i];
 		char text[TEXT_BYTES_MAX];
 		struct rig rig;
 
 		rig_make(&rig, &front_command, attempt->flags);
-		text[expand(attempt, text)] = '\0';
+		text[attempt_expand(attempt, text)] = '\0';
 		rig.approver.options.command = text;
 		rig_open_question(&rig, 0, false);
 		rig_handle(&rig, 20000);
 		rig_expect(&rig, attempt->sentence, attempt->expected);
 		rig_free(&rig);
-	}
-}
-END_TEST
-
-/* ---- the terminal, where question 1, of A, is shown, and 2 comes behind it ---- */
-
-#define TYPES(sentence, bytes) TRIES(sentence, bytes "\n", "", 0)
-
-static const struct attempt at_the_terminal[] = {
-	TYPES("nothing but Enter", ""),
-	TYPES("a word without a number", "once"),
-	TYPES("a number without a word", "1"),
-	TYPES("the next question's number", "2 once"),
-	TYPES("no question's number", "0 once"),
-	TYPES("a number that is longer", "11 once"),
-	TYPES("a number with a zero before it", "01 once"),
-	TYPES("a number with a sign", "+1 once"),
-	TYPES("a hexadecimal number", "0x1 once"),
-	TYPES("a number that wraps", "18446744073709551617 once"),
-	TYPES("two blanks", "1  once"),
-	TYPES("a blank before", " 1 once"),
-	TYPES("a blank behind", "1 once "),
-	TYPES("a tab", "1\tonce"),
-	TYPES("no blank", "1once"),
-	TYPES("quotation marks, as they are shown", "\"1 once\""),
-	TYPES("capitals", "1 ONCE"),
-	TYPES("a scope that is not offered", "1 run"),
-	TYPES("the other one", "1 remember"),
-	TYPES("a word of the protocol that is not offered", "1 none"),
-	TYPES("yes", "y"),
-	TYPES("two answers in a line", "1 once 1 no"),
-	TYPES("the answer of a socket", "{\"id\": \"$A\", \"answer\": \"once\"}"),
-	TYPES("the id in place of the number", "$A once"),
-	TYPES("an escape sequence", "\x1b[A1 once"),
-	TYPES("an answer that was pasted, with marks", "\x1b[200~1 once\x1b[201~"),
-	TYPES("an answer in Cyrillic", "1 \xd0\xbence"),
-	TYPES("an answer from right to left", "\xe2\x80\xae"
-					      "1 once"
-					      "\xe2\x80\xac"),
-	TYPES("a line that is longer than the room for it",
-	      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-	      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-	      "xxx"
-	      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
-	TRIES("an answer to the next question, typed ahead", "1 no\n2 once\n", "A no; ", 0),
-	TRIES("the end of input", "\x04", ALL_GONE, 0),
-};
-
-static void rig_make_terminal(struct rig *rig)
-{
-	int master, slave;
-
-	rig_make(rig, &front_terminal, 0);
-	ck_assert_int_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
-	ck_assert_int_eq(fcntl(slave, F_SETFL, O_NONBLOCK), 0);
-	rig->approver.options.terminal_fd = slave;
-	rig->front_fd = master;
-	write_all(master, "1 once\n", 7); /* before the question is there: no answer to it */
-	rig_open_question(rig, 0, false);
-	rig_open_question(rig, 1, false);
-	rig_handle(rig, 0);
-}
-
-START_TEST(test_terminal)
-{
-	for (size_t i = 0; i < COUNT(at_the_terminal); i++, attempts++) {
-		const struct attempt *attempt = &at_the_terminal[i];
-		char text[TEXT_BYTES_MAX];
-		struct rig rig;
-
-		rig_make_terminal(&rig);
-		rig_expect(&rig, "what was typed before the question", "");
-		write_all(rig.front_fd, text, expand(attempt, text));
-		rig_handle(&rig, 0);
-		rig_expect(&rig, attempt->sentence, attempt->expected);
-		if (attempt->expected[0] == '\0') {
-			write_all(rig.front_fd, "1 once\n", 7);
-			rig_handle(&rig, 0);
-			rig_expect(&rig, attempt->sentence, "A once; ");
-		}
-		rig_free(&rig);
-	}
-}
-END_TEST
-
-/* Reads what the terminal shows now, and returns whether `text` is its end. */
-static bool rig_terminal_shows_end(const struct rig *rig, const char *text)
-{
-	static char shown[TEXT_BYTES_MAX];
-	const size_t len = strlen(text);
-	size_t at = 0;
-	ssize_t got;
-
-	ck_assert_int_eq(fcntl(rig->front_fd, F_SETFL, O_NONBLOCK), 0);
-	while (at < sizeof(shown) && (got = read(rig->front_fd, shown + at, sizeof(shown) - at)) > 0)
-		at += (size_t)got;
-	return at >= len && memcmp(shown + at - len, text, len) == 0;
-}
-
-/* A terminal at which no question is open, and nothing is left to read. */
-static void rig_make_empty_terminal(struct rig *rig)
-{
-	rig_make_terminal(rig);
-	questions_close(&rig->approver, &rig->approver.question[1], "withdrawn");
-	questions_close(&rig->approver, &rig->approver.question[0], "withdrawn");
-	(void)rig_terminal_shows_end(rig, "withdrawn\r\n");
-}
-
-static void rig_open_long_question(struct rig *rig)
-{
-	struct approver_question *question = &rig->approver.question[0];
-	char line[20001]; /* a pseudo-terminal takes 8 KiB, and its reader's side 4 KiB */
-
-	memset(line, 'x', sizeof(line) - 1);
-	line[sizeof(line) - 1] = '\0';
-	rig_open_question(rig, 0, false);
-	free(question->text);
-	ck_assert_int_gt(asprintf(&question->text, "{\"seq\": 1, \"shown\": [\"%s\"], \"answers\": [\"once\", \"no\"]}",
-				  line),
-			 0);
-}
-
-/* A question that is longer than the terminal takes at once, when its reader is slow. */
-START_TEST(test_long_question_on_terminal)
-{
-	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
-	unsigned turns = 0;
-	struct rig rig;
-
-	rig_make_empty_terminal(&rig);
-	rig_open_long_question(&rig);
-	do {
-		rig_handle(&rig, 0);
-		rig_expect(&rig, "typed before the end of a long question is shown", "");
-		if (rig_terminal_shows_end(&rig, prompt))
-			break;
-		write_all(rig.front_fd, "1 once\n", 7);
-	} while (++turns < 100);
-	ck_assert_uint_gt(turns, 0);
-	ck_assert_uint_lt(turns, 100);
-	write_all(rig.front_fd, "1 no\n", 5);
-	rig_handle(&rig, 0);
-	rig_expect(&rig, "a long question", "A no; ");
-	rig_free(&rig);
-	attempts++;
-}
-END_TEST
-
-/* While the person has stopped the output (Ctrl-S), long questions come and go. The last one can be answered. */
-START_TEST(test_stopped_terminal)
-{
-	struct rig rig;
-
-	rig_make_empty_terminal(&rig);
-	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOOFF), 0);
-	for (size_t bytes = 0; bytes < 2u * APPROVER_OUTPUT_BYTES_MAX; bytes += 20000) {
-		rig_open_long_question(&rig);
-		rig_handle(&rig, 0);
-		questions_close(&rig.approver, &rig.approver.question[0], "withdrawn");
-	}
-	rig_expect(&rig, "a terminal whose output is stopped", "");
-	rig_open_question(&rig, 0, false);
-	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOON), 0);
-	do
-		rig_handle(&rig, 0);
-	while (!rig_terminal_shows_end(&rig, "\"1 no\": "));
-	write_all(rig.front_fd, "1 no\n", 5);
-	rig_handle(&rig, 0);
-	rig_expect(&rig, "a terminal whose output was stopped", "A no; ");
-	rig_free(&rig);
-	attempts++;
-}
-END_TEST
-
-/* ---- the file of --approvals ---- */
-
-#define LINE(sentence, scope, policy, expires) \
-	TRIES(sentence, "{\"scope\": " scope ", \"policy_sha256\": " policy ", \"expires\": " expires "}\n", "", 0)
-
-static const struct attempt in_the_file[] = {
-	LINE("another scope", "\"$A\"", "\"$P\"", "2000"),
-	LINE("another policy", "\"$S\"", "\"$A\"", "2000"),
-	LINE("scope and policy exchanged", "\"$P\"", "\"$S\"", "2000"),
-	LINE("no scope, for every question", "\"\"", "\"$P\"", "2000"),
-	LINE("a pattern for a scope", "\"*\"", "\"$P\"", "2000"),
-	LINE("the beginning of the scope", "\"11111111\"", "\"$P\"", "2000"),
-	LINE("a longer scope", "\"$S1\"", "\"$P\"", "2000"),
-	LINE("a scope with a NUL behind it", "\"$S\\u0000\"", "\"$P\"", "2000"),
-	LINE("a list of scopes", "[\"$S\"]", "\"$P\"", "2000"),
-	LINE("null for a policy", "\"$S\"", "null", "2000"),
-	LINE("true for a policy", "\"$S\"", "true", "2000"),
-	LINE("an end that is over", "\"$S\"", "\"$P\"", "999"),
-	LINE("an end that is just now", "\"$S\"", "\"$P\"", "1000"),
-	LINE("an end before all times", "\"$S\"", "\"$P\"", "-1"),
-	LINE("no end", "\"$S\"", "\"$P\"", "0"),
-	LINE("null for an end", "\"$S\"", "\"$P\"", "null"),
-	LINE("true for an end", "\"$S\"", "\"$P\"", "true"),
-	LINE("a string for an end", "\"$S\"", "\"$P\"", "\"2000\""),
-	LINE("a real number for an end", "\"$S\"", "\"$P\"", "2000.0"),
-	LINE("an end that is infinite", "\"$S\"", "\"$P\"", "1e400"),
-	LINE("an end that wraps", "\"$S\"", "\"$P\"", "18446744073709551616"),
-	LINE("two ends", "\"$S\"", "\"$P\"", "1, \"expires\": 2000"),
-	TRIES("a list", "[\"$S\", \"$P\", 2000]\n", "", 0),
-	TRIES("two objects in a line", "{}{\"scope\": \"$S\", \"policy_sha256\": \"$P\", \"expires\": 2000}\n", "", 0),
-	TRIES("half a line", "{\"scope\": \"$S\", \"policy_sha256\": \"$P\", \"expi\n", "", 0),
-	TRIES("an object of two lines", "{\"scope\": \"$S\", \"policy_sha256\": \"$P\",\n\"expires\": 2000}\n", "", 0),
-	TRIES("an answer of the protocol", "{\"id\": \"$A\", \"answer\": \"remember\"}\n", "", 0),
-};
-
-START_TEST(test_file)
-{
-	const struct attempt honest = LINE("", "\"$S\"", "\"$P\"", "2000");
-
-	for (size_t i = 0; i < COUNT(in_the_file); i++, attempts++) {
-		int fd = memfd_create("approvals", MFD_CLOEXEC);
-		struct approval_question question = {0};
-		char text[TEXT_BYTES_MAX];
-
-		fill(question.scope, '1');
-		fill(question.policy_sha256, '2');
-		write_all(fd, text, expand(&in_the_file[i], text));
-		ck_assert_msg(!remembered_find(fd, &question, NOW_S), "%s", in_the_file[i].sentence);
-		write_all(fd, text, expand(&honest, text));
-		ck_assert_msg(remembered_find(fd, &question, NOW_S), "an answer behind it: %s",
-			      in_the_file[i].sentence);
-		(void)close(fd);
-	}
-}
-END_TEST
-
-/* ---- text that people are shown ---- */
-
-START_TEST(test_shown)
-{
-	static const char *const rows[][3] = {
-		{"the end of the quotation", "x\", \"answer\": \"once", "x\\\", \\\"answer\\\": \\\"once"},
-		{"a line of its own", "x\nwants to: read", "x\\u{a}wants to: read"},
-		{"a line's end as terminals have it", "x\r\n", "x\\u{d}\\u{a}"},
-		{"a cleared screen", "\x1b[2J\x1b[H", "\\u{1b}[2J\\u{1b}[H"},
-		{"another title", "\x1b]0;once\x07", "\\u{1b}]0;once\\u{7}"},
-		{"a control character of eight bits",
-		 "\xc2\x9b"
-		 "2J",
-		 "\\u{9b}2J"},
-		{"a bare one, which is no UTF-8",
-		 "\x9b"
-		 "2J",
-		 "\\x9b2J"},
-		{"characters that go back", "ab\x08\x08", "ab\\u{8}\\u{8}"},
-		{"a deleted character", "a\x7f", "a\\u{7f}"},
-		{"text from right to left",
-		 "\xe2\x80\xae"
-		 "dwssap"
-		 "\xe2\x80\xac",
-		 "\\u{202e}dwssap\\u{202c}"},
-		{"isolated text",
-		 "\xe2\x81\xa6"
-		 "a\xe2\x81\xa9",
-		 "\\u{2066}a\\u{2069}"},
-		{"a character of no width", "pass\xe2\x80\x8bwd", "pass\\u{200b}wd"},
-		{"one that joins",
-		 "a\xe2\x80\x8d"
-		 "b",
-		 "a\\u{200d}b"},
-		{"a soft hyphen",
-		 "a\xc2\xad"
-		 "b",
-		 "a\\u{ad}b"},
-		{"a mark of the byte order",
-		 "\xef\xbb\xbf"
-		 "a",
-		 "\\u{feff}a"},
-		{"a Cyrillic look-alike", "/etc/p\xd0\xb0sswd", "/etc/p\\u{430}sswd"},
-		{"a slash of full width",
-		 "a\xef\xbc\x8f"
-		 "b",
-		 "a\\u{ff0f}b"},
-		{"a fraction's slash",
-		 "a\xe2\x81\x84"
-		 "b",
-		 "a\\u{2044}b"},
-		{"a blank that does not break",
-		 "a\xc2\xa0"
-		 "b",
-		 "a\\u{a0}b"},
-		{"a mark upon a letter", "e\xcc\x81", "e\\u{301}"},
-		{"characters that are only tags", "\xf3\xa0\x81\x81", "\\u{e0041}"},
-		{"a line separator",
-		 "a\xe2\x80\xa8"
-		 "b",
-		 "a\\u{2028}b"},
-		{"what looks like an escape", "\\u{41}", "\\\\u{41}"},
-		{"what looks like bytes left out", "\\...9 bytes...\\", "\\\\...9 bytes...\\\\"},
-		{"an overlong slash", "\xc0\xaf", "\\xc0\\xaf"},
-		{"a surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80"},
-		{"a point beyond Unicode", "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
-		{"the half of a character", "a\xe2\x80", "a\\xe2\\x80"},
-		{"a format", "%s%n", "%s%n"},
-	};
-
-	for (size_t i = 0; i < COUNT(rows); i++, attempts++) {
-		char shown[SHOW_BYTES_MAX], expected[SHOW_BYTES_MAX];
-
-		(void)snprintf(expected, sizeof(expected), "\"%s\"", rows[i][2]);
-		show_text(shown, rows[i][1], strlen(rows[i][1]));
-		ck_assert_msg(strcmp(shown, expected) == 0, "%s: %s", rows[i][0], shown);
 	}
 }
 END_TEST
@@ -755,7 +297,7 @@ START_TEST(test_channel)
 	};
 	int pair[2];
 
-	for (size_t i = 0; i < COUNT(rows); i++, attempts++) {
+	for (size_t i = 0; i < COUNT(rows); i++, attempt_count()) {
 		struct approval_answer answer = {.word = rows[i].word, .way = rows[i].way}, got = {.word = APPROVAL_NO};
 		const char *how;
 
@@ -791,7 +333,7 @@ START_TEST(test_full_channel)
 	for (unsigned i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++) {
 		struct approval_question question = {.kind = APPROVAL_QUESTION};
 
-		fill(question.id, (char)('a' + i));
+		attempt_fill(question.id, (char)('a' + i));
 		approver_withdraw(&withdrawals, pair[0], &question);
 	}
 	ck_assert_uint_eq(withdrawals.count, APPROVAL_OPEN_QUESTIONS_MAX);
@@ -811,7 +353,7 @@ START_TEST(test_full_channel)
 	approver_withdraw(&withdrawals, pair[0], &got); /* nobody is there to be told */
 	ck_assert_uint_eq(withdrawals.count, 0);
 	(void)close(pair[0]);
-	attempts++;
+	attempt_count();
 }
 END_TEST
 
@@ -830,7 +372,7 @@ START_TEST(test_rate)
 		{"one each 100 ms, for a hundred seconds", 100, 1000},
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++, attempts++) {
+	for (size_t i = 0; i < COUNT(rows); i++, attempt_count()) {
 		struct approver_rate rate = {0};
 		unsigned count = 0;
 
@@ -857,11 +399,8 @@ int main(void)
 	tcase_add_test(all, test_socket);
 	tcase_add_test(all, test_long_lines);
 	tcase_add_test(all, test_command);
-	tcase_add_test(all, test_terminal);
-	tcase_add_test(all, test_long_question_on_terminal);
-	tcase_add_test(all, test_stopped_terminal);
-	tcase_add_test(all, test_file);
-	tcase_add_test(all, test_shown);
+	attempts_add_terminal_tests(all);
+	attempts_add_text_tests(all);
 	tcase_add_test(all, test_channel);
 	tcase_add_test(all, test_full_channel);
 	tcase_add_test(all, test_rate);
