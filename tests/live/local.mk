@@ -310,7 +310,8 @@ EXTRA_DIST += tests/verify-random.py tests/verify_log.py
 EXTRA_DIST += tests/cases/audit-export.py tests/cases/audit-hostile.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/after-read.py tests/cases/mcp-check.py tests/cases/session-client.py
-EXTRA_DIST += tests/cases/e2b-client.py tests/cases/e2b-pause.py tests/cases/session-memory.py \
+EXTRA_DIST += tests/cases/e2b-approval.py tests/cases/e2b-basic.py tests/cases/e2b-client.py \
+	tests/cases/e2b-hostile.py tests/cases/e2b-pause.py tests/cases/e2b-ports.py tests/cases/session-memory.py \
 	tests/cases/session-terminal.py
 EXTRA_DIST += tests/cases/e2b-sdk.py tests/cases/e2b-sdk.mjs tests/cases/mcp-sdk.py tests/cases/mcp-sdk.mjs
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py

@@ -33,7 +33,7 @@ refused --ask-timeout 5s
 
 client()
 {
-	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$SRC/tests/cases/e2b-client.py" "$@" || fail "$1"
+	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$SRC/tests/cases/e2b-approval.py" "$@" || fail "$1"
 }
 start_server --api-key "$SERVE_KEY" --templates "$T/templates" --ask-timeout 20s --approve \
 	"command:jq -c '{id, answer: (if .resolved == \"$H/a\" then \"once\" else \"no\" end)}'"

@@ -7,13 +7,15 @@ need curl jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 [ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
 key=e2b_$(printf %040d 7)
-client=$SRC/tests/cases/e2b-client.py
+cases=$SRC/tests/cases
 export SERVE_KEY=$key
 
-# case_of_client NAME ARGUMENT…: a case of e2b-client.py.
-case_of_client()
+# run_case FILE NAME ARGUMENT…: a case of e2b-FILE.py.
+run_case()
 {
-	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$client" "$@" || fail "$1 over $SERVE_ADDRESS"
+	local file=$cases/e2b-$1.py
+	shift
+	timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$file" "$@" || fail "$1 over $SERVE_ADDRESS"
 }
 
 # ---- what the command line refuses ----
@@ -40,11 +42,11 @@ refused --key-file "$T/keys"
 
 # ---- programs and refusals, both kinds of sockets ----
 start_server --api-key "$key" --listen 127.0.0.1:0 --audit-dir "$T"
-case_of_client basic
-case_of_client files
-case_of_client ports
-case_of_client contexts
-case_of_client refusals
+run_case basic basic
+run_case basic files
+run_case ports ports
+run_case basic contexts
+run_case hostile refusals
 tr '\0' ' ' <"/proc/$server/cmdline" | grep -q "$key" && fail "the key is seen in the list of processes"
 stop_server TERM
 await_sessions "stopped"
@@ -62,10 +64,10 @@ start_server --key-file <(echo "$key") --listen "unix:$T/socket"
 ulimit -Sn "$files"
 export SERVE_FILES=128
 [ "$(stat -c %a "$T/socket")" = 600 ] || fail "others may connect to the socket"
-case_of_client basic
-case_of_client timeout
-case_of_client hostile
-case_of_client bounds
+run_case basic basic
+run_case basic timeout
+run_case hostile hostile
+run_case hostile bounds
 [ "$(curl -sS --unix-socket "$T/socket" -H "X-API-Key: $key" http://localhost/sandboxes)" = "[]" ] || fail "curl"
 stop_server TERM
 await_sessions "stopped after the hostile clients"
@@ -76,7 +78,7 @@ printf '#!/bin/bash\nulimit -n 256 && exec "%s" "$@"\n' "$CALLGATE" >"$T/limited
 chmod +x "$T/limited"
 unlimited=$CALLGATE CALLGATE=$T/limited
 start_server --api-key "$key"
-case_of_client few_files
+run_case hostile few_files
 stop_server TERM
 await_sessions "stopped after it had few files open"
 # A spare that could not be made is made as soon as there is room, with no client who asks for a sandbox.
@@ -85,7 +87,7 @@ cp "$SRC/agents/templates/base/policy.json" "$T/few/spared"
 echo '{"warm": 1}' >"$T/few/spared/template.json"
 start_server --api-key "$key" --templates "$T/few"
 CALLGATE=$unlimited
-case_of_client spares_are_lacking
+run_case hostile spares_are_lacking
 stop_server TERM
 await_sessions "stopped with a spare"
 
@@ -96,21 +98,22 @@ cat >"$T/keys" <<END
           {"name": "busy", "key": "${key}y", "cpu": 1}]}
 END
 start_server --key-file "$T/keys"
-[ "$("$PYTHON" "$client" crowd 10000 32 | jq -cS .)" = '{"201":3,"429":9997}' ] || fail "3 sandboxes of 10,000"
-[ "$(SERVE_KEY=${key}x "$PYTHON" "$client" crowd 10 5 | jq -cS .)" = '{"201":2,"429":8}' ] || fail "memory for 2"
+crowd=("$PYTHON" "$cases/e2b-hostile.py" crowd)
+[ "$("${crowd[@]}" 10000 32 | jq -cS .)" = '{"201":3,"429":9997}' ] || fail "3 sandboxes of 10,000"
+[ "$(SERVE_KEY=${key}x "${crowd[@]}" 10 5 | jq -cS .)" = '{"201":2,"429":8}' ] || fail "memory for 2"
 [ "$(curl -sS -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes" | jq length)" = 2 ] || fail "lists sandboxes of others"
 ids=$(curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/sandboxes" | jq -r '.[0].sandboxID')
 curl -sS -i -X DELETE -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes/$ids" | grep -q '^HTTP/1.1 404' ||
 	fail "a key ends a sandbox of another"
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandboxes{key="few"} 3' || fail "metrics"
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
-SERVE_KEY=${key}y case_of_client quota
+SERVE_KEY=${key}y run_case basic quota
 
 stop_server TERM
 await_sessions "stopped after the crowds"
 
 start_server --key-file "$T/keys" --sandboxes 1
-case_of_client fair "${key}x"
+run_case hostile fair "${key}x"
 stop_server TERM
 
 # ---- templates of the user's own ----
@@ -128,8 +131,8 @@ echo '{"disk": "8M"}' >"$T/templates/small/template.json"
 echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json"
 jq '.exec = {"deny": ["**/python*"]}' "$SRC/agents/templates/base/policy.json" >"$T/templates/bare/policy.json"
 start_server --api-key "$key" --templates "$T/templates"
-case_of_client templates
-case_of_client uploads "$server"
+run_case basic templates
+run_case basic uploads "$server"
 stop_server TERM
 await_sessions "stopped with sandboxes that are ready"
 mkdir "$T/killed"
@@ -137,7 +140,7 @@ start_server --key-file "$T/keys" --audit-dir "$T/killed"
 
 # ---- killed: soon nothing runs, and each file that the client knows of is in the log ----
 true >"$T/id" # there before the client has begun
-"$PYTHON" "$client" hold >>"$T/id" 2>/dev/null &
+"$PYTHON" "$cases/e2b-basic.py" hold >>"$T/id" 2>/dev/null &
 holder=$!
 has_made() { [ "$(grep -cx 'made[0-9]*' "$T/id")" -ge 3 ]; }
 await "three files" has_made
