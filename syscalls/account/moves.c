@@ -1,12 +1,15 @@
 #include "syscalls/account/moves.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/disk.h"
@@ -180,7 +183,71 @@ static bool moves_may_be_of_dir(const struct moves *moves, const char *path)
 	       (fstatat(moves->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode));
 }
 
-void moves_note(struct call *call, bool is_exchange, bool has_dir)
+/* The names in a directory that gets another name. */
+struct moves_below {
+	const char *dir;
+	size_t len;        /* of dir */
+	const char **path; /* owned */
+	size_t count, room;
+	bool failed;
+};
+
+/* Adds a name that is in the directory. Of twalk_r(3). */
+static void moves_visit_name(const void *node, VISIT visit, void *ctx)
+{
+	struct moves_below *below = ctx;
+	const char *path = (*(const struct moves_name *const *)node)->path;
+
+	if ((visit != postorder && visit != leaf) || strncmp(path, below->dir, below->len) != 0 ||
+	    path[below->len] != '/')
+		return;
+	if (array_reserve(&below->path, below->count, &below->room))
+		below->path[below->count++] = path;
+	else
+		below->failed = true;
+}
+
+static struct moves_below moves_find_below(const struct moves *moves, const char *dir)
+{
+	struct moves_below below = {.dir = dir, .len = strlen(dir)};
+
+	twalk_r(moves->tree, moves_visit_name, &below);
+	return below;
+}
+
+/* Adds the pairs of the names in a directory with what they are called now. Releases them. */
+static void moves_add_below(struct call *call, struct moves *moves, struct moves_below *below, const char *to)
+{
+	char path[PATH_MAX];
+
+	if (below->failed)
+		moves_set_full(moves);
+	for (size_t i = 0; i < below->count && !moves->is_full; i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s%s", to, below->path[i] + below->len) < sizeof(path))
+			moves_add(call, moves, below->path[i], path);
+		else
+			moves_set_full(moves);
+	free((void *)below->path);
+}
+
+/* Notes the names of a layer for moves_note(). */
+static void moves_note_in(struct call *call, struct moves *moves, bool is_exchange, bool from_dir, bool to_dir)
+{
+	const char *from = call->resolved_place[0].path_below_mount_fd;
+	const char *to = call->resolved_place[1].path_below_mount_fd;
+	struct moves_below there = {.dir = from}, back = {.dir = to};
+
+	if (from_dir)
+		there = moves_find_below(moves, from);
+	if (to_dir)
+		back = moves_find_below(moves, to);
+	if (moves_may_be_of_dir(moves, from) || (is_exchange && moves_may_be_of_dir(moves, to)))
+		moves_add(call, moves, from, to);
+	moves_add_below(call, moves, &there, to);
+	moves_add_below(call, moves, &back, from);
+}
+
+void moves_note(struct call *call, bool is_exchange, bool from_dir, bool to_dir)
 {
 	const struct place *from = &call->resolved_place[0], *to = &call->resolved_place[1];
 	struct view_layer *layer = from->mount && !from->is_magic_link ? from->mount->layer : NULL;
@@ -189,17 +256,10 @@ void moves_note(struct call *call, bool is_exchange, bool has_dir)
 	if (!layer || layer->lower_fd < 0 || !to->mount || to->mount->layer != layer)
 		return;
 	moves = moves_get(call, layer);
-	if (!moves) {
+	if (!moves)
 		moves_mark_incomplete(layer);
-		return;
-	}
-	if (moves->is_full)
-		return;
-	if (has_dir && moves->count > 0) /* names in it change as well */
-		moves_set_full(moves);
-	else if (moves_may_be_of_dir(moves, from->path_below_mount_fd) ||
-		 (is_exchange && moves_may_be_of_dir(moves, to->path_below_mount_fd)))
-		moves_add(call, moves, from->path_below_mount_fd, to->path_below_mount_fd);
+	else if (!moves->is_full)
+		moves_note_in(call, moves, is_exchange, from_dir, to_dir);
 }
 
 void moves_free(struct moves *moves)

@@ -14,9 +14,10 @@ struct moves;
 
 /*
  * To be called before what is at call->resolved_place[0] gets the name resolved_place[1], or both change their names.
- * has_dir: one of them is a directory. That cannot fail: the file says that it is not complete.
+ * from_dir, to_dir: what gets another name there is a directory, with the names in it. That cannot fail: the file says
+ * then that it is not complete.
  */
-void moves_note(struct call *call, bool is_exchange, bool has_dir);
+void moves_note(struct call *call, bool is_exchange, bool from_dir, bool to_dir);
 void moves_free(struct moves *moves);
 
 #endif

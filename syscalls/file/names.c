@@ -173,7 +173,7 @@ static void names_link_path(struct call *call, unsigned flags)
 	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
 	    file_record_before_change(call, 1) < 0)
 		return;
-	moves_note(call, false, false);
+	moves_note(call, false, false, false);
 	if (call->resolved_place[0].mount == call->resolved_place[1].mount)
 		raise_file(call, 0, parent, &object);
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);

@@ -226,7 +226,7 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 		if (r < 0)
 			return call_fail(call, r);
 	}
-	moves_note(call, exchange, S_ISDIR(end[0].status.st_mode) || (exchange && S_ISDIR(end[1].status.st_mode)));
+	moves_note(call, exchange, S_ISDIR(end[0].status.st_mode), exchange && S_ISDIR(end[1].status.st_mode));
 	return call_commit_record(call);
 }
 

@@ -132,12 +132,20 @@ applies 0 "b alone" b
 has "b alone" b new
 ws discard "$id" || fail "discard"
 
-# With a directory the names in it change. Then an overlay does not tell any more, and all files stay.
-play 'mkdir n; mv ax n/.envrc; echo edited >>n/.envrc; mv n m; rm gone'
-applies 3 "in a renamed directory"
-has "in a renamed directory" ax 'old ax'
-[ "$(jq -r .workspace.by "$T/result")" = copy ] || has "in a renamed directory" gone 'old gone'
-ws discard "$id" || fail "discard"
+# With a directory the names in it change, also when it changes its name with another one, or with a file.
+# shellcheck disable=SC2016 # the program's shell, and perl, expand it
+for change in 'mkdir n; mv ax n/.envrc; mv b n/b; mv n m' 'mkdir n m; mv ax n/.envrc; mv b n/b; $X n m' \
+	'mkdir n n/n; mv ax n/n/.envrc; mv b n/n/b; mv n m; $X m/n d/y; mv d/y m/n/y; mv d/y m/z'; do
+	X='perl -e syscall(316,-100,$ARGV[0],-100,$ARGV[1],2)' # renameat2(2) with RENAME_EXCHANGE
+	[[ $change != *X* ]] || { [ "$(uname -m)" = x86_64 ] && [ -x /usr/bin/perl ]; } || continue
+	play "X='$X'; $change; find . -name .envrc | while read f; do echo edited >>\$f; done; echo new >ax; rm gone"
+	applies 3 "$change"
+	has "$change" ax 'old ax'
+	[ ! -e "$W/gone" ] || fail "$change: not deleted: $(cat "$T/out" "$T/said")"
+	applies 0 "$change, theirs" --theirs --allow-executed
+	has "$change, theirs" ax new
+	ws discard "$id" || fail "discard"
+done
 
 # So it is when the notes of the renames are missing, or are of an earlier start of the machine.
 if [ "$(jq -r .workspace.by "$T/result")" = overlay ]; then
