@@ -1,4 +1,5 @@
 /* Old names in callgate ws apply: they stay when the new name of their file is left out. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,13 @@ bool apply_is_over(const struct apply *apply, size_t at)
 									       : apply->is_done[at];
 }
 
+/* True for a change that removes a directory, or puts something else in its place. */
+static bool apply_removes_dir(const struct workspace_change *change)
+{
+	return change->kind == WORKSPACE_DELETED ||
+	       (workspace_change_is_replacement(change) && S_ISDIR(change->base.mode));
+}
+
 void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state)
 {
 	const struct workspace_change *change;
@@ -25,9 +33,30 @@ void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_
 	while ((slash = strrchr(dir, '/'))) {
 		*slash = '\0';
 		change = ws_plan_find(plan, dir);
-		if (change && change->kind == WORKSPACE_DELETED && ws_plan_get_state(plan, change) == PLAN_APPLY)
+		if (change && apply_removes_dir(change) && ws_plan_get_state(plan, change) == PLAN_APPLY)
 			apply_hold(plan, (size_t)(change - plan->changes.item), state);
 	}
+}
+
+bool apply_hold_dirs_with_entries(const struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	bool has_held = false;
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i], *dir;
+		size_t at;
+
+		if (change->kind != WORKSPACE_DELETED || plan->state[i] == PLAN_APPLY)
+			continue;
+		dir = ws_plan_find_replaced_above(plan, change->path);
+		at = dir ? (size_t)(dir - plan->changes.item) : 0;
+		if (!dir || !apply_removes_dir(dir) || plan->state[at] != PLAN_APPLY || apply_is_over(apply, at))
+			continue;
+		apply_hold(plan, at, apply_tell_failure(apply, dir, -ENOTEMPTY));
+		has_held = true;
+	}
+	return has_held;
 }
 
 /* The changes by their old files, and the files of which a new name is left out. */

@@ -76,8 +76,11 @@ void apply_make_steps(struct apply *apply);
 /* True when the deletion that change `at` is, or has, is made. */
 bool apply_is_over(const struct apply *apply, size_t at);
 
-/* Leaves out the deletions of the directories that an entry is in, which stays. */
+/* Leaves out what removes or replaces the directories that an entry is in, which stays. */
 void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state);
+
+/* Leaves out the replacements of directories of which an entry stays. True if there are some. */
+bool apply_hold_dirs_with_entries(const struct apply *apply);
 
 /*
  * Leaves out what would remove or overwrite the old name of a file whose new name is left out, and is not made yet.

@@ -163,7 +163,7 @@ static bool apply_has_deletions(const struct apply *apply)
  * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
  * an old one, those are left out that may be of the same file; where nothing tells which, those of all files.
  */
-static void apply_hold_deletions(struct apply *apply)
+static void apply_hold_some_deletions(struct apply *apply)
 {
 	const struct plan *plan = apply->plan;
 	/* Without one, not all that is left out needs to be opened. */
@@ -186,6 +186,17 @@ static void apply_hold_deletions(struct apply *apply)
 	if (held && !apply->is_hold_told)
 		apply_tell_held(apply, state);
 	apply->is_hold_told |= held;
+}
+
+/*
+ * The same, with the directories that cannot be replaced then, or for another reason: what was to take the place of one
+ * may be an old entry as well. So it is before any is replaced.
+ */
+static void apply_hold_deletions(struct apply *apply)
+{
+	do
+		apply_hold_some_deletions(apply);
+	while (apply_hold_dirs_with_entries(apply));
 }
 
 /*
