@@ -138,6 +138,7 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 		return r;
 	}
 	ret_layer->has_root_attributes = io_may_have_name(layer, COPY_ROOT_NAME);
+	ret_layer->was_restored = io_may_have_name(layer, WORKSPACE_RESTORED_NAME);
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
 	ret_layer->dir_fd = steal_fd(&layer);
@@ -298,6 +299,8 @@ bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *p
 	const struct workspace_record *record = layer->records ? workspace_records_find(layer->records, path) : NULL;
 	struct stat st;
 
+	if (layer->was_restored)
+		return true;
 	if (!layer->records)
 		return workspace_has_origin(layer, path, upper_fd);
 	if (fstat(upper_fd, &st) < 0)

@@ -14,6 +14,9 @@
 /* File of a layer by copying: paths of lost files, sorted, each with its NUL (fold.h); missing: there are none. */
 #define WORKSPACE_LOST_NAME "lost"
 
+/* File of a layer, empty: checkpoints were restored in it. */
+#define WORKSPACE_RESTORED_NAME "restored"
+
 /* Both directories of an overlay. */
 struct workspace_layer {
 	int base_fd;        /* the directory that the run was started in */
@@ -22,6 +25,7 @@ struct workspace_layer {
 	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
 	bool has_root_attributes; /* upper_fd itself began with all attributes of base_fd */
+	bool was_restored;        /* a session has made files again that may be older than the names they have now */
 	bool is_live_copy;  /* upper_fd is a copy that programs go on to write to, and not what differs from records */
 	struct fills *fills; /* of a live copy: its files without content; owned; NULL: all have theirs */
 	char *lost_text;     /* of a layer by copying: what is in WORKSPACE_LOST_NAME; owned; NULL: nothing */

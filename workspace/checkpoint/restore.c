@@ -314,6 +314,15 @@ static int restore_note_status(struct restore *restore)
 	return 0;
 }
 
+/* Says in the layer that a checkpoint was restored: a file that is made again has no origin and a new number. */
+static int restore_note_restored(const struct workspace_layer *layer)
+{
+	_cleanup_close_ int fd =
+		openat(layer->dir_fd, WORKSPACE_RESTORED_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : 0;
+}
+
 /* Restores, and notes what is known of the files then. 0 or -errno. */
 static int restore_and_note(struct restore *restore, int known_dir_fd, const char *name, bool programs_live)
 {
@@ -324,6 +333,9 @@ static int restore_and_note(struct restore *restore, int known_dir_fd, const cha
 		r = leftover_remove(restore->layer->dir_fd, restore->view_fd);
 	if (r < 0)
 		return r; /* its note stays */
+	r = restore_note_restored(restore->layer);
+	if (r < 0)
+		return r;
 	r = restore_choose_temporary(restore);
 	if (r == 0)
 		r = restore_all(restore);

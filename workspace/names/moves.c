@@ -230,5 +230,7 @@ int workspace_moves_find(const struct workspace_layer *layer, struct workspace_c
 		if (change->upper.exists && S_ISDIR(change->upper.mode))
 			change->new_file = 0;
 	}
+	if (layer->was_restored)
+		changes->knows_moves = false;
 	return r < 0 ? r : moves_drop_single(changes);
 }

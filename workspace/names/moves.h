@@ -10,7 +10,8 @@
 /*
  * Sets old_file and new_file of all changes, and changes->knows_moves, for sorted changes. By inode numbers in a layer
  * by copying; by the file VIEW_MOVES_NAME in one of an overlay. There it is unknown if that is not complete, or the
- * machine was started anew since: the file may be older than the layer then. 0 or -ENOMEM.
+ * machine was started anew since: the file may be older than the layer then. So it is where a checkpoint was restored:
+ * files have new inode numbers then, and directories that the directory has can be renamed. 0 or -ENOMEM.
  */
 int workspace_moves_find(const struct workspace_layer *layer, struct workspace_changes *changes);
 
