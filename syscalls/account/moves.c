@@ -1,5 +1,6 @@
 #include "syscalls/account/moves.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
@@ -174,13 +175,19 @@ static void moves_add(struct call *call, struct moves *moves, const char *from, 
 
 /* ---- renames ---- */
 
-/* Whether a path may have a file of the directory: it had, or got one by a rename. */
+/*
+ * Whether a path may have a file of the directory: it had, or got one by a rename. One in a directory that the program
+ * has opened for itself (chmod) is in the overlay, and cannot be looked for in the directory.
+ */
 static bool moves_may_be_of_dir(const struct moves *moves, const char *path)
 {
 	struct stat st;
 
-	return moves_has_name(moves, path) ||
-	       (fstatat(moves->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode));
+	if (moves_has_name(moves, path))
+		return true;
+	if (fstatat(moves->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return !S_ISDIR(st.st_mode);
 }
 
 /* The names in a directory that gets another name. */

@@ -147,7 +147,59 @@ for change in 'mkdir n; mv ax n/.envrc; mv b n/b; mv n m' 'mkdir n m; mv ax n/.e
 	ws discard "$id" || fail "discard"
 done
 
-# So it is when the notes of the renames are missing, or are of an earlier start of the machine.
+# What was to take the place of a directory is left out with it, before anything is replaced.
+for options in "" --ours; do
+	play 'rm d/y; rmdir d; mv ax d; echo edited >>d; mkdir ax; echo new >ax/new'
+	echo outside >"$W/d/new"
+	applies 3 "instead of a directory that stays $options" ${options:+"$options"}
+	has "instead of a directory that stays $options" ax 'old ax'
+	has "instead of a directory that stays $options" d/new outside
+	ws discard "$id" || fail "discard"
+done
+
+# In a directory that the program has to open for itself, files are noted as well.
+play 'exit 0'
+ws discard "$id" || fail "discard"
+chmod 0 "$W/d"
+cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
+	'chmod 755 d && mv d/y c && echo edited >>c' >"$T/result" 2>"$T/err"
+id=$(jq -r '.workspace.id // empty' "$T/result")
+if [ "$(id -u)" = 0 ] && [ "$(jq .exit_code "$T/result")" = 0 ]; then # others can compare no such directory
+	echo outside >"$W/c"
+	applies 3 "a closed directory"
+	chmod 755 "$W/d"
+	has "a closed directory" d/y 'old d/y'
+fi
+discard_all
+chmod 755 "$W/d"
+
+# A file that session restore has made again may be one that was moved, or be moved with its directory.
+for change in 'mv ax e' 'mv d e'; do
+	play 'exit 0'
+	ws discard "$id" || fail "discard"
+	id=$("$CALLGATE" session create "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin) ||
+		die "session create"
+	inside() { "$CALLGATE" session exec "$id" -- /bin/sh -c "$1" || fail "in the session: $1"; }
+	case "$change" in
+	*d*) inside 'echo edited >>d/y' ;;
+	*) inside "$change; echo edited >>e" ;;
+	esac
+	"$CALLGATE" session checkpoint "$id" >/dev/null || fail "$change: checkpoint"
+	inside 'rm -rf d e'
+	"$CALLGATE" session restore "$id" 1 || fail "$change: restore"
+	case "$change" in *d*) inside "$change; echo edited >>e/y" ;; esac
+	"$CALLGATE" session stop "$id"
+	case "$change" in
+	*d*) mkdir "$W/e" && echo outside >"$W/e/y" ;;
+	*) echo outside >"$W/e" ;;
+	esac
+	applies 3 "restored: $change" --ours
+	has "restored: $change" ax 'old ax'
+	has "restored: $change" d/y 'old d/y'
+	ws discard "$id" || fail "discard"
+done
+
+# All files stay where the notes of the renames are missing, or are of an earlier start of the machine.
 if [ "$(jq -r .workspace.by "$T/result")" = overlay ]; then
 	for notes in rm 'chmod +t' 'sed -i s/^./x/'; do
 		play 'mv ax .envrc; echo edited >>.envrc; rm gone'
