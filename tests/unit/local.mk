@@ -78,9 +78,13 @@ tests_unit_supervisor_test_cpu_placement_LDADD = $(CPU_LIBS)
 UNIT_TESTS += tests/unit/syscalls/test_guest
 tests_unit_syscalls_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
-UNIT_TESTS += tests/unit/view/test_view
+VIEW_RIG = tests/unit/view/view-rig.c tests/unit/view/view-rig.h
+UNIT_TESTS += tests/unit/view/test_view tests/unit/view/test_view_listings
+tests_unit_view_test_view_SOURCES = tests/unit/view/test_view.c $(VIEW_RIG)
 tests_unit_view_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
 	$(UNIT_LIBS)
+tests_unit_view_test_view_listings_SOURCES = tests/unit/view/test_view_listings.c $(VIEW_RIG)
+tests_unit_view_test_view_listings_LDADD = $(tests_unit_view_test_view_LDADD)
 
 # The table, its filter on made-up registers, and its filter in the kernel.
 UNIT_TESTS += tests/unit/syscalls/test_table tests/unit/confine/test_filter tests/unit/confine/test_filter_kernel \
