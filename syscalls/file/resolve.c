@@ -237,11 +237,10 @@ static int resolve_open_place(const struct call *call, const struct place *place
  * Whether the last component is ".": the kernel looks it up in the directory itself, which has to be searchable. The
  * view's path of the directory has no such component.
  */
-static bool resolve_ends_with_dot(const char *text)
+static bool resolve_ends_with_dot(const struct call_path *path)
 {
-	const char *slash = strrchr(text, '/'), *last = slash ? slash + 1 : text;
-
-	return last[0] == '.' && last[1] == '\0';
+	return path->len > 0 && path->text[path->len - 1] == '.' &&
+	       (path->len == 1 || path->text[path->len - 2] == '/');
 }
 
 /* Asks a question about an open object; that may have to be a directory that can be searched. Its result, or -errno. */
@@ -320,8 +319,7 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
 		if (resolve_walk_and_judge(call, i, base, follow, want) < 0)
 			return resolve_fail_if_host_lacks_path(call, i, base);
-		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(call->path[i].text),
-					   question);
+		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(&call->path[i]), question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
 	}
@@ -395,8 +393,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	open_flags = follow & VIEW_FOLLOW_LAST_LINK ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge_place(call, place, want)) {
-		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(call->path[i].text),
-					   question);
+		fd = resolve_open_or_query(call, place, open_flags, resolve_ends_with_dot(&call->path[i]), question);
 		if (fd >= 0)
 			return fd;
 		if (!resolve_error_requires_walk(fd) &&
