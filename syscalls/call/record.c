@@ -38,7 +38,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->arg_count];
 
-		/* execve's argv is recorded as text: argv_record_arguments() in exec/execve.c. */
+		/* execve's argv is recorded as text: exec_record_arguments() in exec/arguments.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_arg_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
