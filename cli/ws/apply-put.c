@@ -74,7 +74,10 @@ void apply_format_name(const struct apply *apply, const struct workspace_change 
 	place_format_name(apply->id, (size_t)(replacement - apply->plan->changes.item) + 1, ret_name);
 }
 
-/* Sets where the new entry of a change is: in a replacement, below its temporary name. 0 or -ENAMETOOLONG. */
+/*
+ * Sets where the new entry of a change is: in a replacement that has not its place yet, below its temporary name. 0 or
+ * -ENAMETOOLONG.
+ */
 static int apply_get_path(const struct apply *apply, const struct workspace_change *change, char ret_path[PATH_MAX])
 {
 	const struct workspace_change *top = apply_find_replacement(apply->plan, change);
@@ -82,7 +85,7 @@ static int apply_get_path(const struct apply *apply, const struct workspace_chan
 	const char *slash;
 	int len;
 
-	if (!top) {
+	if (!top || apply->is_replaced[top - apply->plan->changes.item]) {
 		len = snprintf(ret_path, PATH_MAX, "%s", change->path);
 		return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 	}

@@ -125,4 +125,10 @@ echo mine >"$W/d2f/k/mine"
 ws apply "$id" >"$T/out" 2>"$T/said"
 [ $? = 3 ] || fail "an entry stays: $(cat "$T/out" "$T/said")"
 [ "$(cat "$W/d2f/a" "$W/d2f/k/mine")" = $'old d2f/a\nmine' ] || fail "an entry stays: $(ls -lR "$W")"
+ws discard "$id" || fail "discard"
+
+# A name of a file in a new directory, whose other name takes the place of a file that has a new name, is that.
+play 'mv kept moved; echo both >kept; rm f2d; mkdir f2d; ln kept f2d/in'
+ws apply "$id" >"$T/out" 2>&1 || fail "names: $(cat "$T/out")"
+{ [ "$W/kept" -ef "$W/f2d/in" ] && [ "$(cat "$W/kept")" = both ]; } || fail "names: $(ls -liR "$W")"
 discard_all
