@@ -221,7 +221,8 @@ def apply_with_conflicts(seed, workspace, native):
     paths = [path for path, _, _ in changes(workspace) if path != b'.']
     for path in draw.sample(paths, min(len(paths), draw.randrange(1, 9))):
         full = os.path.join(os.fsencode(BASE), path)
-        if os.path.isdir(os.path.dirname(full)) and not os.path.islink(full) and \
+        above = os.path.dirname(full)
+        if os.path.isdir(above) and os.path.realpath(above) == above and not os.path.islink(full) and \
                 (os.path.isfile(full) or not os.path.exists(full)):
             with open(full, 'ab') as file:
                 file.write(b'outside')
