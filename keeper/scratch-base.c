@@ -257,12 +257,8 @@ char *scratch_find_other_base(int base_fd, const char *entry)
 		return NULL;
 	*slash = '\0';
 	dir = opendir(*base ? base : "/");
-	for (unsigned i = 0; dir && !found && i < TMPDIR_ENTRIES_MAX && (one = readdir(dir)); i++) {
-		if (strcmp(one->d_name, slash + 1) == 0 ||
-		    !scratch_is_other_base(dirfd(dir), one->d_name, known, entry))
-			continue;
-		if (asprintf(&found, "%s/%s", base, one->d_name) < 0)
-			return NULL;
-	}
+	for (unsigned i = 0; dir && !found && i < TMPDIR_ENTRIES_MAX && (one = readdir(dir)); i++)
+		if (strcmp(one->d_name, slash + 1) != 0 && scratch_is_other_base(dirfd(dir), one->d_name, known, entry))
+			found = text_format("%s/%s", base, one->d_name);
 	return found;
 }
