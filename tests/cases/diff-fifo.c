@@ -36,7 +36,8 @@ static void alarm_in(long ms)
 	if (!made && timer_create(CLOCK_MONOTONIC, NULL, &timer) < 0)
 		diff_die("timer_create");
 	made = true;
-	timer_settime(timer, 0, &(struct itimerspec){.it_value = value}, NULL);
+	/* again and again, or one that comes before the call that it is to interrupt leaves that waiting for ever */
+	timer_settime(timer, 0, &(struct itimerspec){.it_value = value, .it_interval = value}, NULL);
 }
 
 /* A child that opens the FIFO after `ms` and keeps it a moment. */
@@ -51,7 +52,7 @@ static pid_t opener(int flags, long ms)
 		fd = open("fifo", flags);
 		if (fd >= 0 && (flags & O_ACCMODE) == O_WRONLY && write(fd, "from child", 10) < 0)
 			_exit(2);
-		poll(NULL, 0, 100);
+		poll(NULL, 0, 300);
 		_exit(fd < 0);
 	}
 	return pid;
@@ -133,8 +134,9 @@ static void run_signals(void)
 		catch_alarm(restart ? SA_RESTART : 0);
 		alarm_in(50);
 		fd = RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_RDONLY);
+		alarm_in(0);
 		diff_ret(fd < 0 ? fd : 0);
-		diff_say(" alarms=%d", (int)alarms);
+		diff_say(" alarms=%d", alarms > 0);
 		if (fd >= 0) {
 			char buf[32];
 
@@ -158,7 +160,14 @@ static void run_killed(void)
 	kill(pid, SIGKILL);
 	reap(pid);
 	/* there is no reader any more, also not for the dead one, though the supervisor hears of it a moment later */
-	poll(NULL, 0, 200);
+	for (int i = 0; i < 1000; i++) {
+		int fd = open("fifo", O_WRONLY | O_NONBLOCK);
+
+		if (fd < 0)
+			break;
+		close(fd);
+		poll(NULL, 0, 20);
+	}
 	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
 	diff_end(true);
 }

@@ -145,13 +145,12 @@ int threat_killall(char **arg)
 	waitpid(child, &status, 0);
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGTERM)
 		threat_missed("kill(-1) left the run's own child: %x", (unsigned)status);
+	signal(SIGTERM, SIG_DFL); /* the child's, from its start */
 	child = fork();
-	if (child == 0) {
-		signal(SIGTERM, SIG_DFL);
+	if (child == 0)
 		for (;;)
 			pause();
-	}
-	usleep(50000);
+	signal(SIGTERM, SIG_IGN);
 	threat_works("kill(0)", kill(0, SIGTERM));
 	waitpid(child, &status, 0);
 	if (!WIFSIGNALED(status))

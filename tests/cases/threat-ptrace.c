@@ -341,7 +341,9 @@ static void *execute(void *program)
 int threat_traced_end(char **arg)
 {
 	pid_t tracer, victim[3];
+	int traced[2];
 
+	threat_works("pipe", pipe(traced));
 	for (int i = 0; i < 3; i++) {
 		victim[i] = fork();
 		if (victim[i] == 0) {
@@ -350,7 +352,7 @@ int threat_traced_end(char **arg)
 			if (i < 2)
 				for (;;)
 					pause();
-			usleep(300000);
+			(void)!read(traced[0], &(char){0}, 1);
 			if (pthread_create(&thread, NULL, execute, arg[0]) == 0)
 				pthread_join(thread, NULL);
 			_exit(13);
@@ -362,9 +364,11 @@ int threat_traced_end(char **arg)
 			if (ptrace(PTRACE_SEIZE, victim[i], 0, PTRACE_O_TRACEEXIT) < 0)
 				_exit(14);
 		kill(victim[0], SIGKILL);
+		(void)!write(traced[1], "go", 2);
 		for (;;)
 			pause(); /* and waits for no child */
 	}
+	(void)!read(traced[0], &(char){0}, 1);
 	usleep(900000);
 	if (waitpid(tracer, NULL, WNOHANG) != 0)
 		threat_missed("the tracer has ended");

@@ -70,7 +70,7 @@ bomb "output flood without a limit of the disk" '(.status == "timeout" or .statu
 # Nearly all of the work is the supervisor's, so on a crowded machine time is up first.
 bomb "notification flood" '.limits.cpu.hit or .limits.wall.hit' --cpu 1s -t 4 -- "$STORM" notify
 bomb "storm of stops" '.status == "timeout"' -t 2 -- "$STORM" stop
-bomb "64 blocked opens" '.status == "timeout" and .stderr == "the others go on\n"' -t 2 -- "$STORM" fifos
+bomb "64 blocked opens" '.status == "timeout" and .stderr == "the others go on\n"' -t 5 -- "$STORM" fifos
 for what in bomb storm fill; do
 	[ -z "$(survivors "$CASES/cases-$what")" ] ||
 		fail "something outlived a bomb: $(survivors "$CASES/cases-$what")"
