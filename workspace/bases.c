@@ -207,6 +207,17 @@ bool workspace_bases_find(const struct workspace_bases *bases, const struct work
 
 /* ---- the fingerprint ---- */
 
+/*
+ * Whether a base is what the directory had when the run began. Something outside may have changed the file before the
+ * program did: the program need not have seen that. Of a copy, the base is what was copied.
+ */
+static bool bases_is_of_begin(const struct workspace_base *base, const struct workspace_layer *layer)
+{
+	const struct timespec ctime = {base->attributes.ctime_s, base->attributes.ctime_ns};
+
+	return base->record.attributes_len > 0 && (layer->records || times_compare(&ctime, &layer->mounted) < 0);
+}
+
 /* Whether an entry has the attributes that it had, and was not changed since the change was found. */
 static bool bases_has_attributes(const struct workspace_base *base, const struct workspace_change *change, int path_fd)
 {
@@ -214,10 +225,9 @@ static bool bases_has_attributes(const struct workspace_base *base, const struct
 	const struct timespec mtime = {kept->mtime_s, kept->mtime_ns};
 	struct stat st;
 
-	return base->record.attributes_len > 0 && fstat(path_fd, &st) == 0 &&
-	       times_compare(&st.st_ctim, &change->base.ctime) == 0 && times_compare(&st.st_mtim, &mtime) == 0 &&
-	       (uint64_t)st.st_size == kept->size && st.st_mode == kept->mode && st.st_uid == kept->uid &&
-	       st.st_gid == kept->gid;
+	return fstat(path_fd, &st) == 0 && times_compare(&st.st_ctim, &change->base.ctime) == 0 &&
+	       times_compare(&st.st_mtim, &mtime) == 0 && (uint64_t)st.st_size == kept->size &&
+	       st.st_mode == kept->mode && st.st_uid == kept->uid && st.st_gid == kept->gid;
 }
 
 /* Whether an open file has the content that is in the record. */
@@ -265,7 +275,7 @@ bool workspace_bases_has_fingerprint(const struct workspace_bases *bases, const 
 	_cleanup_close_ int path_fd = base ? workspace_open_entry(layer->base_fd, change->path) : -1, fd = -1;
 	char xattrs[SHA256_HEX_SIZE];
 
-	if (path_fd < 0 || !bases_has_attributes(base, change, path_fd))
+	if (path_fd < 0 || !bases_is_of_begin(base, layer) || !bases_has_attributes(base, change, path_fd))
 		return false;
 	if (base->record.kind == BASE_LINK)
 		return bases_has_target(base, path_fd);

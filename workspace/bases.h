@@ -34,7 +34,8 @@ bool workspace_bases_find(const struct workspace_bases *bases, const struct work
 
 /*
  * True when a file or link of the directory that a change is about has content and attributes as when the program first
- * changed it, whatever its inode number and change time: such as one that callgate ws recover has put back.
+ * changed it, whatever its inode number and change time: such as one that callgate ws recover has put back. False when
+ * something outside had changed it before the program did.
  */
 bool workspace_bases_has_fingerprint(const struct workspace_bases *bases, const struct workspace_layer *layer,
 				     const struct workspace_change *change);

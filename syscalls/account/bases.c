@@ -70,6 +70,8 @@ static struct base_attributes base_make_attributes(const struct base *base)
 {
 	struct base_attributes attributes = {.mtime_s = base->status.st_mtim.tv_sec,
 					     .mtime_ns = (uint32_t)base->status.st_mtim.tv_nsec,
+					     .ctime_s = base->status.st_ctim.tv_sec,
+					     .ctime_ns = (uint32_t)base->status.st_ctim.tv_nsec,
 					     .size = (uint64_t)base->status.st_size,
 					     .mode = base->status.st_mode,
 					     .uid = base->status.st_uid,

@@ -39,11 +39,11 @@ struct base_record {
 
 /* What the file was besides its content. Numbers of users and groups are those of the supervisor's user namespace. */
 struct base_attributes {
-	int64_t mtime_s;
+	int64_t mtime_s, ctime_s;
 	uint64_t size;
-	uint32_t mtime_ns, mode, uid, gid;
+	uint32_t mtime_ns, ctime_ns, mode, uid, gid;
 	char xattrs[SHA256_HEX_SIZE]; /* of copy_hash_attributes() */
-	char unused[7];               /* 0 */
+	char unused[3];               /* 0 */
 };
 
 /*

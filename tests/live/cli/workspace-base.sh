@@ -197,3 +197,29 @@ jq -es --arg sum "${sum%% *}" 'map(select(.conflict != null)) | any(.[]; .path =
 	"$T/out" >/dev/null ||
 	fail "the base's SHA-256: not ${sum%% *}: $(cat "$T/out")"
 discard_all
+
+# What was changed outside before the program changed it is a conflict, although the base is that: the program need
+# not have seen it. The directory has it as it was left.
+fresh
+: >"$T/up"
+# shellcheck disable=SC2094 # the program's output, and its wait for what is done meanwhile
+"$CALLGATE" run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -r "$T/up" -x /usr/bin -- \
+	/bin/sh -c "cat one three four >in; until [ -s '$T/up' ]; do sleep 0.02; done
+	echo new >one; echo new >two; rm three; echo new >made; mv made four; ln -sf two link; rm five" \
+	>"$T/result" 2>"$T/err" &
+runner=$!
+began() { cat "$TMPDIR"/callgate-*/workspaces/*/0/{upper,copy}/in 2>/dev/null | grep -q four; }
+awaited began || fail "it has not begun: $(cat "$T/err")"
+for name in one two three four; do echo "outside $name" >"$W/$name"; done
+ln -sf three "$W/link"
+echo go >"$T/up"
+wait "$runner" || fail "the program: $(cat "$T/err")"
+id=$(jq -r .workspace.id "$T/result")
+conflicts
+for name in one two three four; do
+	[ "$(cat "$W/$name")" = "outside $name" ] || fail "$name is lost: $(cat "$T/out" "$T/said")"
+	grep -q "ws apply: $name: conflict" "$T/said" || fail "$name is no conflict: $(cat "$T/said")"
+done
+[ "$(readlink "$W/link")" = three ] || fail "the link is lost: $(ls -l "$W")"
+[ ! -e "$W/five" ] || fail "five was not deleted: $(cat "$T/out" "$T/said")"
+discard_all
