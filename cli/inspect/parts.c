@@ -262,8 +262,8 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 }
 
 /*
- * What a program is looked at as: shells and execvp(3) have a shell run texts that do not name an interpreter. 0 or
- * -errno.
+ * What a program is looked at as: shells and execvp(3) have a shell run texts that do not name an interpreter. Shells
+ * take a file for a text by its first line. 0 or -errno.
  */
 static int parts_get_program_type(const char *path, enum inspect_type *ret_type)
 {
@@ -271,8 +271,10 @@ static int parts_get_program_type(const char *path, enum inspect_type *ret_type)
 	char start[256];
 	const ssize_t len = fd < 0 ? -1 : pread(fd, start, sizeof(start), 0);
 	const int error = fd < 0 ? fd : len < 0 ? -errno : 0;
-	const bool is_text = len > 1 && strncmp(start, "#!", 2) != 0 &&
-			     inspect_find_type("", start, (size_t)len) == INSPECT_TYPE_TEXT;
+	const char *line_end = len > 1 ? memchr(start, '\n', (size_t)len) : NULL;
+	const size_t line_len = line_end ? (size_t)(line_end - start) : (size_t)len;
+	const bool is_text =
+		len > 1 && strncmp(start, "#!", 2) != 0 && inspect_find_type("", start, line_len) == INSPECT_TYPE_TEXT;
 
 	*ret_type = is_text ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX;
 	return error;

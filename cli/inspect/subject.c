@@ -97,15 +97,14 @@ enum inspect_type inspect_find_type(const char *path, const char *start, size_t 
 		line[strcspn(line, "\n")] = '\0';
 		return subject_find_by_line(line);
 	}
-	if (memchr(start, '\0', len))
-		return INSPECT_TYPE_DATA;
+	/* also with NULs in it: interpreters run such files, as far as they can */
 	for (size_t i = 0; i < COUNT(suffixes); i++) {
 		size_t own = strlen(suffixes[i].suffix);
 
 		if (path_len > own && strcmp(path + path_len - own, suffixes[i].suffix) == 0)
 			return suffixes[i].type;
 	}
-	return INSPECT_TYPE_TEXT;
+	return memchr(start, '\0', len) ? INSPECT_TYPE_DATA : INSPECT_TYPE_TEXT;
 }
 
 /* At least how many lines any of the parsers counts: JavaScript ends them with U+2028 (e2 80 a8) as well. */

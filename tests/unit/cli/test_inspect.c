@@ -197,7 +197,8 @@ START_TEST(test_types)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		ck_assert_msg(inspect_find_type(files[i].path, files[i].start, strlen(files[i].start)) == files[i].type,
 			      "%s: %s", files[i].path, files[i].start);
-	ck_assert_int_eq(inspect_find_type("a.py", "a\0b", 3), INSPECT_TYPE_DATA);
+	ck_assert_int_eq(inspect_find_type("a.dat", "a\0b", 3), INSPECT_TYPE_DATA);
+	ck_assert_int_eq(inspect_find_type("a.py", "a\0b", 3), INSPECT_TYPE_PYTHON);
 	ck_assert_int_eq(inspect_find_type("a", "#!/bin/sh\n\0b", 12), INSPECT_TYPE_SHELL);
 }
 END_TEST
