@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/host/interpreter.h"
 #include "policy/paths/host-paths.h"
+#include "policy/paths/literal.h"
 
 #define PROFILE_DEFAULT "minimal"
 
@@ -23,11 +24,12 @@ static char *load_make_rule_for_program(struct cli_host *host)
 	char path[PATH_MAX];
 	bool lexical;
 
-	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
+	if (!found || literal_find_objection(found) || path_join("/", found, path, sizeof(path), &lexical) < 0 ||
+	    !lexical)
 		return NULL;
 	if (strchr(program, '/') && program[0] != '/' && path_is_below(path, host->workdir))
-		return text_format("@workdir/%s", path_get_rest_below(path, host->workdir));
-	return strdup(path);
+		return literal_write("@workdir", path_get_rest_below(path, host->workdir));
+	return literal_write("", path);
 }
 
 /* Collects the paths of -x and, without a policy, the program named on the command line. 0 or -ENOMEM. */

@@ -67,6 +67,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/decoy.c \
 	policy/paths/explain.c \
 	policy/paths/explain.h \
+	policy/paths/literal.c \
+	policy/paths/literal.h \
 	policy/paths/shown.h \
 	policy/paths/suggest-grant.c \
 	policy/paths/suggest.c \

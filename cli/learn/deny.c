@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/learn/fold.h"
-#include "cli/learn/pattern.h"
+#include "policy/paths/literal.h"
 #include "policy/paths/secrets.h"
 
 /* most entries of the workdir that are searched for secrets to deny */
@@ -33,6 +34,28 @@ static const char *deny_find_secret_kind(const struct fold_context *context, con
 }
 
 /*
+ * Replaces what a rule cannot write, "*" and bytes that are not UTF-8, by one "*" each time: the rule denies more, but
+ * not less. Owned by the caller; NULL: no memory.
+ */
+static char *deny_widen_path(const char *path)
+{
+	_cleanup_buf_ struct buf out = {0};
+	size_t left = strlen(path), bad, size;
+	uint32_t point;
+
+	for (; left > 0; path += size, left -= size) {
+		size = text_decode_utf8(path, left, &point, &bad);
+		if (size > 0 && *path != '*')
+			buf_add(&out, path, size);
+		else if (!out.len || out.data[out.len - 1] != '*')
+			buf_puts(&out, "*");
+		if (size == 0)
+			size = bad;
+	}
+	return buf_take_text(&out);
+}
+
+/*
  * Adds a deny rule for an entry of the working directory that is a secret. With --allow-risky, not if the program used
  * it.
  */
@@ -40,14 +63,17 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 		      const FTSENT *entry, const char *rest)
 {
 	const char *everywhere, *kind = deny_find_secret_kind(context, entry, &everywhere);
-	_cleanup_free_ char *virt = NULL, *pattern = NULL, *because = NULL;
+	_cleanup_free_ char *virt = NULL, *pattern = NULL, *because = NULL, *wide = NULL;
 
 	if (!kind)
 		return 0;
 	virt = text_format("%s/%s", context->workdir_in_view, rest);
-	pattern = everywhere ? text_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
-	because = text_format("%s: %s%s", rest, kind, context->allows_risky ? ", which the program did not use" : "");
-	if (!virt || !pattern || !because)
+	wide = deny_widen_path(rest);
+	if (!virt || !wide)
+		return -ENOMEM;
+	pattern = everywhere ? text_format("**/%s", everywhere) : literal_write("@workdir", wide);
+	because = text_format("%s: %s%s", wide, kind, context->allows_risky ? ", which the program did not use" : "");
+	if (!pattern || !because)
 		return -ENOMEM;
 	if (context->allows_risky && needs_have_path_below(needs, virt))
 		return 0;

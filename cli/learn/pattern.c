@@ -195,19 +195,3 @@ bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, siz
 	}
 	return row[0];
 }
-
-char *pattern_escape(const char *top, const char *tail)
-{
-	_cleanup_buf_ struct buf out = {0};
-	const char *open;
-
-	buf_puts(&out, top);
-	if (*top && *tail)
-		buf_puts(&out, "/");
-	for (; (open = strstr(tail, "${")); tail = open + 2) {
-		buf_add(&out, tail, (size_t)(open - tail));
-		buf_puts(&out, "$${");
-	}
-	buf_puts(&out, tail);
-	return buf_take_text(&out);
-}

@@ -28,9 +28,6 @@ char *pattern_merge_paths(const char *a, const char *b);
 /* True if each component with "*" has enough letters or digits to be specific; "a*" has too few. "**" is ignored. */
 bool pattern_components_are_specific(const char *pattern);
 
-/* Returns top + "/" + tail, either of which may be empty, with "${" escaped as in a policy. */
-char *pattern_escape(const char *top, const char *tail);
-
 /* True when some name matches both patterns, in which "*" stands for any text. Neither contains a slash. */
 bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, size_t b_len);
 

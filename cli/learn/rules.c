@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/learn/pattern.h"
 #include "cli/learn/tier.h"
+#include "policy/paths/literal.h"
 #include "policy/paths/secrets.h"
 
 /* ---- names ---- */
@@ -52,18 +53,17 @@ static char *rules_write_path(const struct fold_context *context, const char *pa
 	const char *in_home = home && home[1] ? path_get_rest_below(path, home) : NULL;
 
 	if (rest)
-		return pattern_escape("@workdir", rest);
-	return in_home && *in_home ? pattern_escape("~", in_home) : pattern_escape("", path);
+		return literal_write("@workdir", rest);
+	return in_home && *in_home ? literal_write("~", in_home) : literal_write("", path);
 }
 
 int rules_reject_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
 	const char *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
-	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
-	const char *why = !utf8                                    ? "a policy is UTF-8, and the name is not"
-			  : strchr(path, '*') || strchr(name, '*') ? "in a rule \"*\" stands for any text"
-								   : NULL;
+	const char *why = literal_find_objection(path);
 
+	if (!why)
+		why = literal_find_objection(name);
 	*ret_refused = why != NULL;
 	return why ? draft_add_ungrantable_path(fold->draft, unmet->right, path, why) : 0;
 }

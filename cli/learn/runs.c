@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "cli/batch/batch.h"
 #include "cli/learn/learn.h"
-#include "cli/learn/pattern.h"
 #include "cli/run/private.h"
+#include "policy/paths/literal.h"
 #include "replay/log.h"
 
 /* policy file that sets the working directory's path in the view, for all runs that learn makes */
@@ -35,7 +35,7 @@ static int runs_write_json(const struct learn *learn, const char *name, json_t *
 /* Returns a text as a value of env.set, in which "${" is written "$${". NULL: no memory. */
 static json_t *runs_escape_value(const char *value)
 {
-	_cleanup_free_ char *escaped = pattern_escape("", value);
+	_cleanup_free_ char *escaped = literal_write("", value);
 
 	return escaped ? json_string(escaped) : NULL;
 }

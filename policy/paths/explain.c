@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/model.h"
 #include "policy/paths/explain.h"
+#include "policy/paths/literal.h"
 
 #define LINKS_FOLLOWED_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
@@ -62,15 +64,12 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	return len;
 }
 
-/* Escapes `path` as JSON text, without quotes. Owned by the caller; NULL: out of memory. */
-static char *explain_escape_for_json(const char *path)
+/* The text as JSON, with quotes. Owned by the caller; NULL: out of memory. */
+static char *explain_make_json_text(const char *text)
 {
-	size_t len = strlen(path);
-	char *text = malloc(len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
+	_cleanup_json_ json_t *value = json_string(text);
 
-	if (text)
-		text[text_escape_for_json(text, path, len)] = '\0';
-	return text;
+	return value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 }
 
 char *policy_suggest_grant(const struct policy_decision *decision, const struct suggest_host *host, const char *path,
@@ -78,7 +77,7 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 {
 	const char *list = want & POLICY_EXEC ? "exec" : want & POLICY_WRITE ? "write" : "read";
 	const char *option = want & POLICY_EXEC ? "-x" : want & POLICY_WRITE ? "-W" : "-r";
-	_cleanup_free_ char *escaped = NULL;
+	_cleanup_free_ char *written = NULL, *json = NULL;
 	_cleanup_buf_ struct buf buf = {0};
 	char grant[PATH_MAX];
 	const char *why;
@@ -105,10 +104,12 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 		*ret_why = strdup(why);
 		return NULL;
 	}
-	escaped = explain_escape_for_json(grant);
+	written = literal_write("", grant);
+	json = written ? explain_make_json_text(written) : NULL;
+	if (!json)
+		return NULL;
 	buf_printf(&buf, "%s ", option);
-	suggest_put_shell_word(&buf, grant);
-	buf_printf(&buf, ", or in a policy {\"version\": 1, \"filesystem\": {\"%s\": [\"%s\"]}}", list,
-		   escaped ? escaped : "");
-	return escaped ? buf_take_text(&buf) : NULL;
+	suggest_put_shell_word(&buf, written);
+	buf_printf(&buf, ", or in a policy {\"version\": 1, \"filesystem\": {\"%s\": [%s]}}", list, json);
+	return buf_take_text(&buf);
 }

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/network/net.h"
+#include "policy/paths/literal.h"
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
@@ -155,6 +156,7 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 {
 	static const char *const by_path[] = {"not_granted", "read_only", "not_executable", "not_public", NULL};
 	const char *advice = denial->reason ? grant_find_advice(denial->reason) : NULL;
+	_cleanup_free_ char *written = NULL;
 	_cleanup_buf_ struct buf buf = {0};
 	char path[PATH_MAX];
 
@@ -178,6 +180,9 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	buf_puts(&buf, denial->wanted_right & POLICY_EXEC    ? "-x "
 		       : denial->wanted_right & POLICY_WRITE ? "-W "
 							     : "-r ");
-	suggest_put_shell_word(&buf, path);
+	written = literal_write("", path);
+	if (!written)
+		return NULL;
+	suggest_put_shell_word(&buf, written);
 	return buf_take_text(&buf);
 }

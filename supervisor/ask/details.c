@@ -11,6 +11,7 @@
 #include "approval/show.h"
 #include "base/cleanup.h"
 #include "policy/paths/below.h"
+#include "policy/paths/literal.h"
 #include "supervisor/ask/endpoint.h"
 #include "supervisor/ask/shown.h"
 #include "supervisor/report.h"
@@ -48,19 +49,38 @@ static bool details_is_denied_by_rule(const struct call *denied)
 					 strcmp(denied->decision.reason, "exec_denied_by_rule") == 0);
 }
 
-/* The rule that would permit the call; null: a rule denies it, and no grant beats that. NULL: no memory. */
+/* Why no rule that is added permits just this call. NULL: the rule of details_make_rule() does. */
+static const char *details_find_why_no_rule(const struct call *denied, const struct call *asked)
+{
+	if (details_is_denied_by_rule(denied))
+		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
+	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
+		if (asked->resolved_place[i].mount && literal_find_objection(asked->resolved_place[i].virt))
+			return "no rule that is added permits just this: its name would mean something else there";
+	return NULL;
+}
+
+/* The path as a rule has it. NULL: no memory. */
+static json_t *details_make_path_of_rule(const char *path)
+{
+	_cleanup_free_ char *written = literal_write("", path);
+
+	return written ? json_string(written) : NULL;
+}
+
+/* The rule that would permit the call; null: details_find_why_no_rule() says why there is none. NULL: no memory. */
 static json_t *details_make_rule(const struct call *denied, const struct call *asked)
 {
 	struct shown_lines paths;
 
-	if (details_is_denied_by_rule(denied))
+	if (details_find_why_no_rule(denied, asked))
 		return json_null();
 	if (asked->net.host[0])
 		return endpoint_make_rule(asked);
 	paths = SHOWN_LINES_INIT;
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
-			shown_add_json(&paths, report_make_text_json(asked->resolved_place[i].virt));
+			shown_add_json(&paths, details_make_path_of_rule(asked->resolved_place[i].virt));
 	return json_pack("{s:{s:o}}", "filesystem", details_find_list(asked), shown_take(&paths));
 }
 
@@ -69,8 +89,8 @@ static const char *details_describe_opening(const struct call *denied, const str
 {
 	const bool writes = asked->decision.wanted_rights & POLICY_WRITE;
 
-	if (details_is_denied_by_rule(denied))
-		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
+	if (details_find_why_no_rule(denied, asked))
+		return details_find_why_no_rule(denied, asked);
 	if (asked->net.host[0])
 		return endpoint_describe_opening(asked);
 	if (details_names_directory(asked))

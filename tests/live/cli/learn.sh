@@ -110,6 +110,17 @@ mistake 'relative to its directory' -o "$T/elsewhere/none.json" --merge "$T/rela
 mistake 'whole file system' -o "$T/none.json" -w / -- true
 mistake 'home directory' -o "$T/none.json" -w "$HOME" -- true
 [ ! -e "$T/none.json" ] || fail "a policy of nothing was written"
+
+# secrets whose names no rule can mean: the rules deny more
+mkdir "$T/names"
+echo 'TOKEN=secret' >"$T/names/.env"
+# shellcheck disable=SC2016 # the name of a file
+for name in '**x.pem' $'\xff.pem' '${HOME}'; do
+	ln "$T/names/.env" "$T/names/$name"
+done
+cg learn -w "$T/names" -o "$T/names.json" -- cat /etc/hostname >"$T/out" 2>"$T/err" || fail "names: $(cat "$T/err")"
+jq -e '[.filesystem.deny[].path] | sort == ["**/.env", "@workdir/$${HOME}", "@workdir/*.pem", "@workdir/*x.pem"]' \
+	"$T/names.json" >/dev/null || fail "names: $(jq -c .filesystem.deny "$T/names.json")"
 left=$(find "$T" -maxdepth 1 -name '*.learning-*' -o -maxdepth 1 -name '*.json.??????')
 [ -z "$left" ] || fail "left behind: $left"
 exit $live_failed

@@ -53,6 +53,25 @@ done
 text=$(timeout 100 "$CALLGATE" why -p "$T/base.json" --json --open "$T/data/none/deeper" | jq -r .suggest)
 [ "${text%%,*}" = "-r $T/data" ] || fail "a name that does not exist: $text"
 
+# a name that would mean others in a rule
+mkdir "$T/names"
+printf 'x\n' | tee "$T/names/*" "$T/names/"$'bad\xff' "$T/names/a\\b" "$T/names/\${HOME}" >"$T/names/other"
+for name in '*' $'bad\xff'; do
+	timeout 20 "$CALLGATE" why -p "$T/base.json" --open "$T/names/$name" >"$T/why" 2>&1
+	grep -q "no rule permits just this" "$T/why" || fail "$name: $(cat "$T/why")"
+	timeout 20 "$CALLGATE" run --json -p "$T/base.json" -- /bin/cat "$T/names/$name" >"$T/result" \
+		2>"$T/err" </dev/null
+	jq -e '.denials[0] | .suggest == null and (.suggest_reason | test("no rule permits just this"))' "$T/result" \
+		>/dev/null || fail "$name: $(cat "$T/result")"
+done
+# shellcheck disable=SC2016 # the name of a file
+for name in 'a\b' '${HOME}'; do
+	text=$(timeout 20 "$CALLGATE" why -p "$T/base.json" --json --open "$T/names/$name" | jq -r .suggest)
+	suggestion "$text"
+	timeout 20 "$CALLGATE" why -p "$T/base.json" -p "$T/suggested.json" --open "$T/names/$name" >"$T/why" ||
+		fail "$name: $(cat "$T/suggested.json" "$T/why")"
+done
+
 # the same of a run's denials
 timeout -k 5 300 "$CALLGATE" run --json -p "$T/base.json" -- \
 	/bin/sh -c "cat '$T/data/file' /etc/shadow /root/.ssh/id_rsa; ls / /etc /run /root '$T/data/sub'

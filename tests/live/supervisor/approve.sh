@@ -4,6 +4,29 @@
 need jq python3
 . "$(dirname "$0")/approve-lib.sh"
 
+# ---- names that would mean others in a rule ----
+# shellcheck disable=SC2016 # names of files
+names=('**' '*' $'bad\xff' '${HOME}' 'a\b')
+printf 'x\n' | (cd "$H" && mkdir names && tee -- "${names[@]/#/names/}" >names/other)
+approver no no no no no no
+# shellcheck disable=SC2016 # the program's shell expands it
+asks "socket:$T/s" -- sh -c 'for f; do cat "$f"; done; echo y >"$1"' - "${names[@]/#/$H/names/}"
+ended '.stdout == ""'
+# shellcheck disable=SC2016
+question '(.[0:3] + .[5:] | all(.rule_to_add == null and (.rule_would_open | test("mean something else")) and
+	all(.shown[]; startswith("rule for this") | not))) and (.[3:5] | map(.rule_to_add.filesystem.read[0])) ==
+	["'"$H"'/names/$${HOME}", "'"$H"'/names/a\\b"] and .[5].right == "w"'
+jq -s 'map(select(.type == "question"))[3,4].rule_to_add + {version: 1}' "$T/asked" | jq -c . |
+	while read -r rule; do
+		printf '%s\n' "$rule" >"$T/rule.json"
+		for name in "${names[@]}"; do
+			cg why -p "$T/rule.json" --open "$H/names/$name" >/dev/null && printf '%s\n' "$name"
+		done
+	done >"$T/opened"
+# shellcheck disable=SC2016
+[ "$(cat "$T/opened")" = '${HOME}
+a\b' ] || fail "the rules open $(cat "$T/opened")"
+
 # ---- once: the question, the record, and that it is asked again ----
 approver once no
 asks "socket:$T/s" -- sh -c "cat '$H/a'; cat '$H/a'"

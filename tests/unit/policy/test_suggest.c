@@ -94,6 +94,29 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Names that no rule can mean, and one with the beginning of a variable. */
+START_TEST(test_names_with_a_meaning)
+{
+	static const struct {
+		const char *path, *suggest;
+	} names[] = {{"/srv/x/*", NULL},
+		     {"/srv/**/x", NULL},
+		     {"/srv/bad\xff", NULL},
+		     {"/srv/${HOME}", "-r '/srv/$${HOME}'"},
+		     {"/srv/a\\b", "-r '/srv/a\\b'"}};
+	const struct suggest_host host = {.type = everything_is_a_file};
+	const struct suggest_denial denial = {
+		.reason = "not_granted", .wanted_right = POLICY_READ, .resolved_path = names[_i].path};
+	const char *why = NULL;
+	char *suggest = suggest_make_grant(&host, &denial, &why);
+
+	ck_assert_pstr_eq(suggest, names[_i].suggest);
+	if (!suggest)
+		ck_assert_pstr_eq(why, "no rule permits just this: its name would mean something else there");
+	free(suggest);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("suggest");
@@ -101,6 +124,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, test_grant, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, test_refused);
+	tcase_add_loop_test(tcase, test_names_with_a_meaning, 0, 5);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }

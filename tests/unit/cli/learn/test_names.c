@@ -9,6 +9,7 @@
 #include "cli/learn/pattern.h"
 #include "cli/learn/tier.h"
 #include "cli/learn/units.h"
+#include "policy/paths/literal.h"
 #include "tests/unit/unit.h"
 
 #define HOME "/srv/people/ann"
@@ -133,8 +134,8 @@ END_TEST
 
 START_TEST(variables_are_escaped)
 {
-	_cleanup_free_ char *escaped = pattern_escape("@workdir", "a${b}$c${"), *top = pattern_escape("~", ""),
-			    *tail = pattern_escape("", "/x");
+	_cleanup_free_ char *escaped = literal_write("@workdir", "a${b}$c${"), *top = literal_write("~", ""),
+			    *tail = literal_write("", "/x");
 
 	ck_assert_str_eq(escaped, "@workdir/a$${b}$c$${");
 	ck_assert_str_eq(top, "~");
