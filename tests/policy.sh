@@ -185,6 +185,14 @@ cat >asks.json <<'EOT'
 { "version": 1, "extends": ["./never.json"], "filesystem": {"ask": ["**/.env", "/usr/x"]},
   "exec": {"ask": ["/usr/bin/id"]}, "network": {"ask": [{"host": "b.test"}, {"host": "a.example"}]} }
 EOT
+echo '{"version": 1, "inspect": {"refuse": ["dynamic"], "modules": ["os"]}}' >modules.json
+expect 0 'modules.json:1: inspect.modules[0]: warning: limits nothing: neither inspect.refuse nor inspect.warn' \
+	check ./modules.json
+for lists in '' '"warn": ["module"], ' '"refuse": ["alarm"], '; do
+	echo "{\"version\": 1, \"inspect\": {$lists\"modules\": [\"os\"]}}" >modules.json
+	expect 0 'modules.json: good' check ./modules.json
+	expect_no 'warning'
+done
 expect 0 'asks.json:1: filesystem.ask[0]: warning: asks about nothing: no answer beats never.json: filesystem.deny[0]' \
 	check ./asks.json
 expect 0 'asks.json:2: exec.ask[0]: warning: asks about nothing' check ./asks.json

@@ -297,7 +297,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 				     parser_keep_text(parser, text));
 		else if (text && key->id == KEY_ID_INSPECT_MODULES)
 			ARENA_APPEND(parser->arena, source->modules, source->module_count,
-				     parser_keep_text(parser, text).text);
+				     parser_keep_text(parser, text));
 		else if (text && key->id == KEY_ID_WORKSPACE_DIRECTORIES)
 			ARENA_APPEND(parser->arena, source->workspace_dir, source->workspace_dir_count,
 				     parser_keep_text(parser, text));

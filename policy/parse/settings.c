@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "policy/findings.h"
 #include "policy/model.h"
 
 static void settings_set_env(struct compiler *compiler, const struct source_env_variable *from)
@@ -96,6 +97,26 @@ void compile_workspace(struct compiler *compiler, struct policy_source *const *s
 	}
 }
 
+/* Joins the modules of all files. Warns when no list has the kind of finding that other imports are. */
+static void settings_add_modules(struct compiler *compiler, struct policy_source *const *sources, size_t count)
+{
+	struct policy_settings *settings = &compiler->policy->settings;
+	const uint32_t listed = settings->refused_findings | settings->warned_findings;
+	const char *source_location = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sources[i]->module_count; j++) {
+			ARENA_APPEND(&compiler->policy->arena, settings->modules, settings->module_count,
+				     sources[i]->modules[j].text);
+			source_location = sources[i]->modules[j].source_location;
+		}
+	/* without both lists all findings are printed */
+	if (source_location && listed && !(listed & INSPECT_BIT(INSPECT_MODULE)))
+		compiler_add_warning(
+			compiler, "%s: warning: limits nothing: neither inspect.refuse nor inspect.warn has \"module\"",
+			source_location);
+}
+
 void compile_settings(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
@@ -115,9 +136,6 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 		settings->required_layers |= sources[i]->required_layers;
 		settings->refused_findings |= sources[i]->refused_findings;
 		settings->warned_findings |= sources[i]->warned_findings;
-		for (size_t j = 0; j < sources[i]->module_count; j++)
-			ARENA_APPEND(&compiler->policy->arena, settings->modules, settings->module_count,
-				     sources[i]->modules[j]);
 		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
 			if (sources[i]->flag[j] != FLAG_UNSAID)
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;
@@ -132,6 +150,7 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 		if (sources[i]->audit_file.text)
 			file = &sources[i]->audit_file;
 	}
+	settings_add_modules(compiler, sources, count);
 	if (file)
 		vars_expand_path(compiler, file, 0, settings_set_audit_file, (void *)(uintptr_t)file);
 }

@@ -139,7 +139,7 @@ struct policy_source {
 	enum source_flag flag[4];
 	unsigned required_layers; /* LAYER_BITs */
 	uint32_t refused_findings, warned_findings; /* "inspect": INSPECT_BITs of policy/findings.h */
-	const char **modules;                       /* "inspect.modules" */
+	struct source_text *modules;                /* "inspect.modules" */
 	size_t module_count;
 	struct source_libraries libraries[POLICY_LANGUAGE_MAX];
 	struct policy_network network;
