@@ -202,7 +202,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 	if (r == 0)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
-		r = watchdog_create(&supervisor->watchdog);
+		r = watchdog_create(&sandbox->copying_until_ns, &supervisor->watchdog);
 	/* EPOLLET: what the approver sends while nothing is asked is left unread, and is reported once */
 	if (r == 0 && options->ask && options->ask->approver_fd >= 0)
 		r = loop_watch_fd(supervisor, options->ask->approver_fd, EPOLLIN | EPOLLET, &supervisor->approver_mark);

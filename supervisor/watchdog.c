@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "supervisor/watchdog.h"
 
 /*
@@ -29,6 +30,7 @@ struct watchdog {
 	pthread_t thread;
 	_Atomic uint64_t turn;
 	_Atomic uint32_t stop;
+	_Atomic uint64_t *copying_until_ns; /* borrowed */
 };
 
 /* Sleeps for one period. False after watchdog_stop(). */
@@ -63,20 +65,22 @@ static void *watchdog_run_thread(void *argument)
 	while (watchdog_sleep(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
-		if (turn & WATCHDOG_NOTIFICATION_HANDLED && turn / WATCHDOG_NOTIFICATION_COUNT_UNIT == last)
+		if (turn & WATCHDOG_NOTIFICATION_HANDLED && turn / WATCHDOG_NOTIFICATION_COUNT_UNIT == last &&
+		    io_read_clock_ns() >= atomic_load(watchdog->copying_until_ns))
 			watchdog_interrupt_thread(watchdog, turn);
 		last = turn / WATCHDOG_NOTIFICATION_COUNT_UNIT;
 	}
 	return NULL;
 }
 
-int watchdog_create(struct watchdog **ret_watchdog)
+int watchdog_create(_Atomic uint64_t *copying_until_ns, struct watchdog **ret_watchdog)
 {
 	struct watchdog *watchdog = calloc(1, sizeof(*watchdog));
 
 	if (!watchdog)
 		return -ENOMEM;
 	watchdog->watched = pthread_self();
+	watchdog->copying_until_ns = copying_until_ns;
 	if (pthread_create(&watchdog->thread, NULL, watchdog_run_thread, watchdog) != 0) {
 		free(watchdog);
 		return -EAGAIN;
@@ -131,4 +135,5 @@ void watchdog_begin_notification(struct watchdog *watchdog)
 void watchdog_end_notification(struct watchdog *watchdog)
 {
 	watchdog_change_state_of_thread(watchdog, WATCHDOG_NOTIFICATION_HANDLED, WATCHDOG_NOTIFICATION_COUNT_UNIT);
+	atomic_store_explicit(watchdog->copying_until_ns, 0, memory_order_relaxed); /* no other thread writes it */
 }

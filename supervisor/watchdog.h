@@ -5,12 +5,19 @@
 #ifndef CALLGATE_SUPERVISOR_WATCHDOG_H
 #define CALLGATE_SUPERVISOR_WATCHDOG_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 #define WATCHDOG_CHECK_INTERVAL_MS 100 /* a notification is interrupted after one to two periods */
 
 struct watchdog;
 
-/* Watches the calling thread. SIGUSR1 must have a handler without SA_RESTART; blocking_create installs it. */
-int watchdog_create(struct watchdog **ret_watchdog);
+/*
+ * Watches the calling thread. SIGUSR1 must have a handler without SA_RESTART; blocking_create installs it.
+ * copying_until_ns: borrowed; until that time of CLOCK_MONOTONIC, the notification is not interrupted, because a file
+ * is copied for it. watchdog_end_notification() sets it to 0.
+ */
+int watchdog_create(_Atomic uint64_t *copying_until_ns, struct watchdog **ret_watchdog);
 /* Tells the watchdog's thread to end; watchdog_free() waits for the end. To be called after the last notification. */
 void watchdog_stop(struct watchdog *watchdog);
 void watchdog_free(struct watchdog *watchdog);

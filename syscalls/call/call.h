@@ -6,6 +6,9 @@
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
 
+#include <stdatomic.h>
+#include <sys/stat.h>
+
 #include "audit/audit.h"
 #include "audit/record.h"
 #include "policy/network/net.h"
@@ -43,6 +46,7 @@ struct sandbox {
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
 	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
+	_Atomic uint64_t copying_until_ns; /* call_allow_copying(); 0: nothing is copied. Read by the watchdog */
 	uint64_t bases_bytes;      /* bases.h: bytes of the records of files of workspaces as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
@@ -234,6 +238,13 @@ int call_commit_record(struct call *call);
 
 /* Fills an audit record with texts that are borrowed from the call. Used by call_commit_record(). */
 void call_fill_record(const struct call *call, struct audit_record *ret_record);
+
+/*
+ * To be called before the call changes a file, or opens it for writing: a file system may copy the whole file first, as
+ * overlayfs does. The watchdog does not interrupt the supervisor thread meanwhile: the copy would be lost, and the call
+ * would fail with EINTR (ovl_copy_up_file() in fs/overlayfs/copy_up.c).
+ */
+void call_allow_copying(struct call *call, const struct stat *status);
 
 /* Whether the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_thread_still_waits(const struct call *call);

@@ -190,6 +190,7 @@ static int rename_count_copy(struct call *call, const struct rename_operand *end
 {
 	_cleanup_close_ int fd = -1;
 
+	call_allow_copying(call, &end->status);
 	if (!S_ISREG(end->status.st_mode) || (!call->sandbox->disk && !filling_is_possible(call)))
 		return 0;
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);

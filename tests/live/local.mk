@@ -249,6 +249,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-together.sh \
 	tests/live/cli/workspace-diff.sh \
 	tests/live/cli/workspace-hostile.sh \
+	tests/live/cli/workspace-large.sh \
 	tests/live/cli/workspace-programs.sh \
 	tests/live/cli/workspace-random.sh \
 	tests/live/cli/workspace-recover.sh \

@@ -63,7 +63,7 @@ tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_vi
 
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
 tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
-	$(UNIT_LIBS)
+	libcallgate_base.a $(UNIT_LIBS)
 
 # On processes of the test's own.
 CPU_RIG = tests/unit/supervisor/cpu-rig.c tests/unit/supervisor/cpu-rig.h

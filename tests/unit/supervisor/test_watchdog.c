@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/io.h"
 #include "supervisor/watchdog.h"
 #include "tests/unit/unit.h"
 
@@ -14,6 +15,7 @@
 
 static struct watchdog *watchdog;
 static atomic_int signals;
+static _Atomic uint64_t copying_until_ns;
 
 static void on_signal(int number)
 {
@@ -26,7 +28,7 @@ static void setup(void)
 	struct sigaction action = {.sa_handler = on_signal};
 
 	ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
-	ck_assert_int_eq(watchdog_create(&watchdog), 0);
+	ck_assert_int_eq(watchdog_create(&copying_until_ns, &watchdog), 0);
 	signals = 0;
 }
 
@@ -57,6 +59,20 @@ START_TEST(goes_on_while_it_blocks)
 	ck_assert(blocks(LONG_MS));
 	watchdog_end_notification(watchdog);
 	ck_assert_int_ge(signals, 2);
+}
+END_TEST
+
+START_TEST(waits_for_copies)
+{
+	watchdog_begin_notification(watchdog);
+	atomic_store(&copying_until_ns, io_read_clock_ns() + 2 * LONG_MS * UINT64_C(1000000));
+	ck_assert(!blocks(LONG_MS));
+	ck_assert(blocks(60 * 1000)); /* once it should have ended */
+	atomic_store(&copying_until_ns, UINT64_MAX);
+	watchdog_end_notification(watchdog);
+	watchdog_begin_notification(watchdog);
+	ck_assert(blocks(60 * 1000)); /* the next one copies nothing */
+	watchdog_end_notification(watchdog);
 }
 END_TEST
 
@@ -94,6 +110,7 @@ int main(void)
 	tcase_set_timeout(tcase, 30);
 	tcase_add_test(tcase, interrupts_what_blocks);
 	tcase_add_test(tcase, goes_on_while_it_blocks);
+	tcase_add_test(tcase, waits_for_copies);
 	tcase_add_test(tcase, leaves_the_idle_alone);
 	tcase_add_test(tcase, sends_nothing_late);
 	suite_add_tcase(suite, tcase);

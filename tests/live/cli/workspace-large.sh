@@ -1,0 +1,43 @@
+#!/bin/bash
+# Large files with --cow: a call that has them copied first takes as long as the copy, and succeeds as natively. The
+# supervisor's watchdog, which interrupts what blocks for 0.2 s, leaves it alone.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq "$PYTHON"
+W=$T/w
+mkdir "$W"
+megabytes=512
+[ "$(df -Pm "$T" | awk 'NR == 2 { print $4 }')" -gt $((4 * megabytes)) ] || skip "no room for copies of $megabytes MiB"
+head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"
+picture "$W" >"$T/before"
+cat >"$T/program.py" <<'END'
+import os, sys
+def write():
+    with open('large', 'r+b') as file:
+        file.write(b'y')
+{'rename': lambda: os.rename('large', 'other'), 'chmod': lambda: os.chmod('large', 0o600), 'write': write,
+ 'truncate': lambda: os.truncate('large', os.stat('large').st_size - 1),
+ 'utime': lambda: os.utime('large', (1, 1)), 'setxattr': lambda: os.setxattr('large', 'user.a', b'b'),
+ 'nameless': lambda: os.close(os.open('/proc/self/fd/%d' % os.open('large', os.O_RDONLY), os.O_RDWR))}[sys.argv[1]]()
+name, = os.listdir()
+with open(name, 'rb') as file:
+    first = file.read(1)
+    print(name, os.stat(name).st_size, first.decode())
+END
+tried=0
+for change in rename chmod write truncate utime setxattr nameless; do
+	"$CALLGATE" run --json --cow --profile python -w "$W" -r "$T/program.py" -- "$PYTHON" "$T/program.py" $change \
+		>"$T/result" 2>"$T/err" || fail "$change: $(jq -r .stderr "$T/result" | tail -n 1) $(cat "$T/err")"
+	name=large size=$((megabytes << 20)) first=x
+	case $change in
+	rename) name=other ;;
+	write) first=y ;;
+	truncate) size=$((size - 1)) ;;
+	esac
+	[ "$(jq -r .stdout "$T/result")" = "$name $size $first" ] ||
+		fail "$change: $(jq -c '[.stdout, .stderr]' "$T/result")"
+	tried=$((tried + 1))
+	discard_all
+done
+[ $tried = 7 ] || fail "$tried tried"
+cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"
