@@ -226,7 +226,7 @@ while not os.path.exists("../end"):
     time.sleep(0.01)' >"$T/number"
 until [ -n "$(inside 'ls ready 2>/dev/null')" ]; do sleep 0.05; done
 checkpoint living
-inside 'touch go; until [ -e said ]; do sleep 0.05; done; head -c 2 mapped' >"$T/two"
+inside 'touch go; until [ -s said ]; do sleep 0.05; done; head -c 2 mapped' >"$T/two"
 [ "$(cat "$T/two")" = bc ] || fail "the mapped file: $(cat "$T/two")"
 checkpoint later # its ctime may be the same
 restore living
@@ -265,13 +265,14 @@ while not os.path.exists("halt"):
     swap("race/f1", "race/f2")
     os.rename("race/1/who", "race/who")
     os.rename("race/who", "race/2/who2")
-    os.rename("race/2/who2", "race/1/who")' >"$T/number"
+    os.rename("race/2/who2", "race/1/who")
+open("halted", "w").close()' >"$T/number"
 until [ -n "$(inside 'ls racing 2>/dev/null')" ]; do sleep 0.05; done
 for ((i = 1; i <= RACES; i++)); do
 	session checkpoint "$id" "race$i" >/dev/null || fail "a racing checkpoint"
 	((i % 3)) || session restore "$id" "race$((RANDOM % i + 1))" || fail "a racing restore"
 done
-inside 'touch halt'
+inside 'touch halt; until [ -e halted ]; do sleep 0.05; done' # a restore takes away what it looks for
 for ((i = 1; i <= RACES; i++)); do
 	session restore "$id" "race$i" || fail "a raced checkpoint"
 	[ "$(inside 'cat race/f? | sort; find race -name "who*" -exec cat {} + | sort' | tr '\n' ' ')" = "1 2 1 2 " ] ||
