@@ -222,8 +222,9 @@ def apply_with_conflicts(seed, workspace, native):
     for path in draw.sample(paths, min(len(paths), draw.randrange(1, 9))):
         full = os.path.join(os.fsencode(BASE), path)
         above = os.path.dirname(full)
-        if os.path.isdir(above) and os.path.realpath(above) == above and not os.path.islink(full) and \
-                (os.path.isfile(full) or not os.path.exists(full)):
+        is_free = os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK) and not os.path.lexists(full)
+        is_file = os.path.isfile(full) and os.access(full, os.W_OK) and not os.path.islink(full)
+        if os.path.realpath(above) == above and (is_free or is_file):
             with open(full, 'ab') as file:
                 file.write(b'outside')
             before.pop(path, None)
