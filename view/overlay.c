@@ -268,15 +268,20 @@ int overlays_read_mount_points(struct overlays *overlays)
 	return ferror(mounts) ? -EIO : 0;
 }
 
-bool overlays_has_mount_below(const struct overlays *overlays, const char *host)
+const char *overlays_find_mount_below(const struct overlays *overlays, const char *host)
 {
 	for (size_t i = 0; i < overlays->points; i++) {
 		const char *rest = path_get_rest_below(overlays->point[i], host);
 
 		if (rest && *rest)
-			return true;
+			return overlays->point[i];
 	}
-	return false;
+	return NULL;
+}
+
+bool overlays_has_mount_below(const struct overlays *overlays, const char *host)
+{
+	return overlays_find_mount_below(overlays, host) != NULL;
 }
 
 void overlays_release(struct overlays *overlays)

@@ -50,6 +50,9 @@ bool overlay_dir_is_unmapped(int dirfd, const char *path, int access_mode);
 /* Reads the mount points, for overlays_has_mount_below(). 0 or -errno. */
 int overlays_read_mount_points(struct overlays *overlays);
 
+/* A mount point below this host directory, borrowed; NULL: nothing is mounted there. */
+const char *overlays_find_mount_below(const struct overlays *overlays, const char *host);
+
 /* True when something is mounted below this host directory. */
 bool overlays_has_mount_below(const struct overlays *overlays, const char *host);
 

@@ -240,18 +240,39 @@ static char *approval_make_message(const json_t *question)
 	return buf_take_text(&text);
 }
 
+/* What the answers that are offered mean. Owned by the caller; NULL: no memory. */
+static char *approval_describe_answers(const json_t *answers)
+{
+	static const char *const meanings[][2] = {
+		{"once", "this call"},
+		{"run", "this object by this name, until the sandbox ends"},
+		{"remember", "also in later sandboxes, for a day"},
+		{"no", "the call fails"},
+		{"stop", "the sandbox ends"},
+	};
+	_cleanup_buf_ struct buf text = {0};
+	const json_t *answer;
+	size_t at;
+
+	json_array_foreach(answers, at, answer)
+	{
+		for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+			if (json_is_string(answer) && strcmp(json_string_value(answer), meanings[i][0]) == 0)
+				buf_printf(&text, "%s%s: %s", text.len ? "; " : "", meanings[i][0], meanings[i][1]);
+	}
+	return buf_take_text(&text);
+}
+
 /*
  * The params of elicitation/create: a form with one field, whose values are the answers that are offered. NULL: no
  * memory; without its text, the question must not be put.
  */
 static json_t *approval_make_params(const json_t *question)
 {
-	_cleanup_free_ char *message = approval_make_message(question);
-	json_t *form =
-		json_pack("{s:s, s:s, s:s, s:O}", "type", "string", "title", "Answer", "description",
-			  "once: this call; run: this object by this name, until the sandbox ends; remember: also "
-			  "in later sandboxes, for a day; no: the call fails; stop: the sandbox ends",
-			  "enum", json_object_get(question, "answers"));
+	json_t *answers = json_object_get(question, "answers");
+	_cleanup_free_ char *message = approval_make_message(question), *meanings = approval_describe_answers(answers);
+	json_t *form = json_pack("{s:s, s:s, s:s, s:O}", "type", "string", "title", "Answer", "description", meanings,
+				 "enum", answers);
 
 	return json_pack("{s:s, s:{s:s, s:{s:o}, s:[s]}}", "message", message, "requestedSchema", "type", "object",
 			 "properties", "answer", form, "required", "answer");

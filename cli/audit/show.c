@@ -57,6 +57,16 @@ static void show_add_call_arguments(struct buf *out, const struct scan_record *r
 	}
 }
 
+/* Adds how a question about the call was answered: which answer, whose, and by which way. */
+static void show_add_answer(struct buf *out, const struct scan_record *record)
+{
+	show_add_text(out, "  answer: ", &record->answer);
+	if (!record->answer.at)
+		return;
+	show_add_text(out, ", by uid ", &record->answered_by);
+	show_add_text(out, ", how: ", &record->answered_how);
+}
+
 /* Adds a record about a connection: endpoint, request, then details. */
 static void show_add_connection(struct buf *out, const struct scan_record *record)
 {
@@ -115,7 +125,9 @@ static void show_add_record(struct buf *out, const struct scan_record *record)
 	show_add_outcome(out, record);
 	show_add_text(out, "  ", &record->reason);
 	show_add_text(out, "  [", &record->rule);
-	buf_puts(out, record->rule.at ? "]\n" : "\n");
+	buf_puts(out, record->rule.at ? "]" : "");
+	show_add_answer(out, record);
+	buf_puts(out, "\n");
 }
 
 /* Adds a field of a line about the log, if it has it. before: the text before the value. */

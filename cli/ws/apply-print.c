@@ -79,7 +79,9 @@ static int apply_print_change(const struct apply *apply, size_t at)
 
 	if (apply->conflict)
 		return state == PLAN_UNSELECTED ? 0 : apply_print_json(apply, at);
-	return state == PLAN_APPLY && !apply->failed ? show_line(apply->plan->dir, &apply->plan->changes.item[at]) : 0;
+	return state == PLAN_APPLY && !apply->failed
+		       ? show_line(apply->plan->dir, &apply->plan->changes.item[at], false)
+		       : 0;
 }
 
 int apply_print(const struct apply *apply)

@@ -50,17 +50,6 @@ static void diff_tell_unread(const char *path, int error)
 
 /* ---- ways of showing ---- */
 
-/* Calls a function for each change that is shown. 0 or -errno. */
-static int diff_visit(const struct diff_view *view,
-		      int (*visit)(const char *dir, const struct workspace_change *change))
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = visit(view->patch.dir, &view->changes->item[i]);
-	return r;
-}
-
 /* What of a conflict `conflict` of its JSON says: where its base is, or why there is none. NULL: no memory. */
 static json_t *diff_make_conflict(struct diff_view *view, const struct workspace_bases *bases,
 				  const struct workspace_change *change)
@@ -79,20 +68,30 @@ static json_t *diff_make_conflict(struct diff_view *view, const struct workspace
 			 *sha256 ? sha256 : NULL, "no_base", report_make_text_json(has_base ? NULL : text));
 }
 
+/*
+ * Whether a change is a conflict. bases: NULL: of a checkpoint, whose conflicts are not told. ret_of_old: the change by
+ * the name that was changed outside, which is the old one of a renamed file. 1, 0 or -errno.
+ */
+static int diff_is_conflict(const struct diff_view *view, const struct workspace_bases *bases,
+			    const struct workspace_change *change, struct workspace_change *ret_of_old)
+{
+	*ret_of_old = *change;
+	if (change->kind == WORKSPACE_RENAMED) {
+		ret_of_old->path = change->old_path;
+		ret_of_old->old_path = NULL;
+	}
+	return bases ? workspace_is_conflict(view->patch.layer, bases, ret_of_old) : 0;
+}
+
 /* Prints a change as JSON. bases: NULL: of a checkpoint, whose conflicts are not told. 0 or -errno. */
 static int diff_print_change_json(struct diff_view *view, const struct workspace_bases *bases,
 				  const struct workspace_change *change)
 {
 	const struct workspace_layer *layer = view->patch.layer;
-	struct workspace_change of_old = *change;
 	struct ws_fingerprints fingerprints;
-	int is_conflict;
+	struct workspace_change of_old;
+	const int is_conflict = diff_is_conflict(view, bases, change, &of_old);
 
-	if (change->kind == WORKSPACE_RENAMED) { /* what was changed outside is the old name */
-		of_old.path = of_old.old_path;
-		of_old.old_path = NULL;
-	}
-	is_conflict = bases ? workspace_is_conflict(layer, bases, &of_old) : 0;
 	if (is_conflict < 0)
 		return is_conflict;
 	ws_fingerprints_make(layer, change, &view->hash_bytes_left, &fingerprints);
@@ -100,13 +99,26 @@ static int diff_print_change_json(struct diff_view *view, const struct workspace
 			 &fingerprints, NULL);
 }
 
-static int diff_print_json(struct diff_view *view, bool is_checkpoint)
+/* Prints a change as a line. bases: as above. 0 or -errno. */
+static int diff_print_change_line(struct diff_view *view, const struct workspace_bases *bases,
+				  const struct workspace_change *change)
+{
+	struct workspace_change of_old;
+	const int is_conflict = diff_is_conflict(view, bases, change, &of_old);
+
+	return is_conflict < 0 ? is_conflict : show_line(view->patch.dir, change, is_conflict);
+}
+
+/* Prints all changes, as JSON or as lines. 0 or -errno. */
+static int diff_print_all(struct diff_view *view, const struct diff_options *options)
 {
 	_cleanup_workspace_bases_ struct workspace_bases bases = {.text = NULL};
-	int r = is_checkpoint ? 0 : workspace_bases_load(view->patch.layer, &bases);
+	const struct workspace_bases *used = options->checkpoint ? NULL : &bases;
+	int r = used ? workspace_bases_load(view->patch.layer, &bases) : 0;
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = diff_print_change_json(view, is_checkpoint ? NULL : &bases, &view->changes->item[i]);
+		r = options->json ? diff_print_change_json(view, used, &view->changes->item[i])
+				  : diff_print_change_line(view, used, &view->changes->item[i]);
 	return r;
 }
 
@@ -160,7 +172,7 @@ static int diff_show(const struct diff_options *options, struct diff_view *view)
 		return diff_print_patch(view);
 	if (options->stat)
 		return diff_print_stat(view);
-	return options->json ? diff_print_json(view, options->checkpoint != NULL) : diff_visit(view, show_line);
+	return diff_print_all(view, options);
 }
 
 /* ---- the verb ---- */

@@ -109,7 +109,7 @@ static void show_put_difference(struct buf *out, const struct workspace_change *
 		buf_printf(out, " %u:%u -> %u:%u", old->uid, old->gid, new->uid, new->gid);
 }
 
-int show_line(const char *dir, const struct workspace_change *change)
+int show_line(const char *dir, const struct workspace_change *change, bool is_conflict)
 {
 	const struct workspace_entry *entry = show_get_entry(change);
 	_cleanup_free_ char *path = show_make_path(dir, change);
@@ -122,6 +122,8 @@ int show_line(const char *dir, const struct workspace_change *change)
 	for (size_t i = 0; i < SHOW_DIFFERENCES; i++)
 		if (change->differences & show_differences[i].bit)
 			show_put_difference(&more, change, i);
+	if (is_conflict)
+		buf_printf(&more, "%sconflict: changed outside since the run began", more.len > 0 ? ", " : "  ");
 	if (!path || more.failed)
 		return -ENOMEM;
 	return text_printf(stdout, "%c  %s%s\n", show_kinds[change->kind].letter, path, more.data ? more.data : "");

@@ -11,8 +11,8 @@
 
 /* dir: the directory, which paths are shown with; NULL: they are shown relative to it. */
 
-/* One line: "M  path  content, mode 0644 -> 0755". Returns 0 or -errno. */
-int show_line(const char *dir, const struct workspace_change *change);
+/* One line: "M  path  content, mode 0644 -> 0755". is_conflict: says so at its end. Returns 0 or -errno. */
+int show_line(const char *dir, const struct workspace_change *change, bool is_conflict);
 /* What a line of JSON says of what an apply did with a change. */
 struct show_result {
 	const char *word; /* "applied", "conflict", … */

@@ -79,8 +79,8 @@ static void remap_refuse_denied_target(struct compiler *compiler, const struct r
 
 	if (finding.deny_rule)
 		compiler_add_error(compiler, rule->source_location,
-			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal_path,
-			      finding.deny_rule->label);
+				   "%s is denied by %s; deny beats everything, so remove that rule, or %s",
+				   rule->literal_path, finding.deny_rule->label, rule->label);
 }
 
 void compile_remaps(struct compiler *compiler)

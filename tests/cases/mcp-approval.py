@@ -66,7 +66,9 @@ def check_answers():
     expect("the method", question["method"] == "elicitation/create", question)
     expect("the text", f'path: "{host}/a"' in text and "wants to: read" in text and '"/usr/bin/cat"' in text, text)
     expect("the form", form["type"] == "object" and form["required"] == ["answer"] and
-           form["properties"]["answer"]["enum"] == ["once", "run", "no", "stop"], form)
+           form["properties"]["answer"]["enum"] == ["once", "run", "no", "stop"] and
+           "run: this object" in form["properties"]["answer"]["description"] and
+           "remember" not in form["properties"]["answer"]["description"], form)
     # for other ids; by a request of the client's own number; without an answer: none has an effect
     client.send(id="0" * 64, result={"action": "accept", "content": {"answer": "once"}})
     client.send(id=question["id"][:-1], result={"action": "accept", "content": {"answer": "once"}})

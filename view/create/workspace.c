@@ -48,11 +48,13 @@ bool build_workspace_owner_is_hidden(const struct build_state *build, const char
 
 int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant, int at)
 {
+	const char *mounted;
+
 	if (strcmp(grant->host_path, build->options->workspace_dirs[at]) != 0)
 		return build_refuse_workspace(build, at, "the policy also shows a part of it at ", grant->virt);
-	if (overlays_has_mount_below(&build->overlays, grant->host_path))
-		return build_refuse_workspace(build, at, "something is mounted below it, which is not in its layer",
-					      "");
+	mounted = overlays_find_mount_below(&build->overlays, grant->host_path);
+	if (mounted)
+		return build_refuse_workspace(build, at, "its layer would lack what is mounted below it, at ", mounted);
 	if (build->workspace_dirs_mounted & UINT64_C(1) << at)
 		return build_refuse_workspace(build, at, "the policy shows it a second time, at ", grant->virt);
 	return 0;

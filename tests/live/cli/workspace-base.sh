@@ -189,6 +189,8 @@ done
 conflicts
 grep -q 'ws apply: warning: two: changed' "$T/said" || fail "not said: $(cat "$T/said")"
 cg ws diff "$id" --json >"$T/out" || :
+"$CALLGATE" ws diff "$id" | grep -q '^M  four  .*conflict: changed outside since the run began$' ||
+	fail "not marked: $("$CALLGATE" ws diff "$id")"
 jq -r 'select(.path == "four").conflict.base' "$T/out" | grep -q '/base/[0-9]*/four$' || fail "no base: $(cat "$T/out")"
 sum=$(echo 'old four' | sha256sum)
 jq -es --arg sum "${sum%% *}" 'map(select(.conflict != null)) | any(.[]; .path == "four") and all(.[];

@@ -141,7 +141,7 @@ with open("a/new", "r+b") as file:
 	[ "$(TMPDIR=$T/small ws diff "$id" 2>&1 | cut -c1-8)" = "M  a/new" ] ||
 		fail "read-only: $(TMPDIR=$T/small ws diff "$id" 2>&1)"
 	mount -o remount,rw "$T/small"
-	mount -t tmpfs below "$W/b" && refuses "something is mounted below it" && umount "$W/b"
+	mount -t tmpfs below "$W/b" && refuses "its layer would lack what is mounted below it, at $W/b" && umount "$W/b"
 	umount "$T/small"
 	trap live_done EXIT
 fi

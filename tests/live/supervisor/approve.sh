@@ -42,6 +42,8 @@ question 'length == 2 and .[0].id != .[1].id and (.[0] | (.id | test("^[0-9a-f]{
 record '.answer == "once" and .answered_how == "socket" and .answered_by == '"$(id -u)"' and .on_deny == "ask" and
 	.verdict == "ask" and .effect == "performed" and .asked_ns > 0'
 record '.answer == "no" and .verdict == "deny" and .errno == "ENOENT"'
+"$CALLGATE" audit show "$T/audit" | grep -q "  answer: once, by uid $(id -u), how: socket\$" ||
+	fail "audit show: $("$CALLGATE" audit show "$T/audit")"
 for answers in once=1 no,once=2 stop=0 any=2; do
 	[ "$("$CALLGATE" audit show --json --answer "${answers%=*}" "$T/audit" | wc -l)" = "${answers#*=}" ] ||
 		fail "audit show --answer $answers"

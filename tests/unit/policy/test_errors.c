@@ -202,7 +202,8 @@ static const struct mistake mistakes[] = {
 	{"{\"filesystem\": {\"provide\": {\"/t\": {\"from\": \"env:X\"}}}}", "must be \"file:PATH\""},
 	{"{\"filesystem\": {\"provide\": {\"/t\": {\"from\": \"file:./no\"}}}}", "cannot read ./no: No such file"},
 	{"{\"filesystem\": {\"provide\": {\"/x/t\": \"\"}, \"deny\": [\"/x\"]}}",
-	 "/x/t is denied by p.json: filesystem.deny[0] /x"},
+	 "/x/t is denied by p.json: filesystem.deny[0] /x; deny beats everything, so remove that rule, or p.json: "
+	 "filesystem.provide[\"/x/t\"]"},
 	{"{\"filesystem\": {\"write\": [\"@workdir/out\"]}}", "leads out of the workdir to /etc by a symbolic link"},
 	{"{\"filesystem\": {\"write\": [\"@workdir\"], \"read\": [\"/work\"]}}", "is the workdir's name in the view"},
 	{"{\"workdir\": \"work\"}", "workdir: \"work\" is relative"},

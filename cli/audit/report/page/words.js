@@ -10,7 +10,8 @@ const REASONS = {
 	method_not_granted: 'no rule grants this method', path_not_granted: 'no rule grants this path of the host',
 	proto_not_granted: 'the connection does not have the protocol of the rule', not_observed: 'a secret',
 	no_overlay: 'there is no scratch space for the write', address_unknown: 'the address stands for no name',
-	denied_addr: 'the address of the host may not be dialled', sni_mismatch: 'TLS names another host',
+	denied_addr: 'no address of the host is public; "private" in its rule would permit private ones',
+	sni_mismatch: 'TLS names another host',
 	host_mismatch: 'the request names another host', rate_limited: 'there were too many in this second',
 };
 const EXPECTED = ['absent', 'expected_probe'];
