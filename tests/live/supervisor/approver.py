@@ -86,7 +86,10 @@ for line in read_lines():
         open(name + ".asked", "w", encoding="utf-8").close()
         while not os.path.exists(name):
             time.sleep(0.01)
-        say(question["id"], word)
+        try:
+            say(question["id"], word)
+        except BrokenPipeError:
+            pass  # the run has ended meanwhile
     elif deed.startswith("remember:"):
         say(question["id"], "remember", expires=deed[9:])
     else:

@@ -327,8 +327,8 @@ def ask(n):
 threads = [threading.Thread(target=ask, args=(n,)) for n in range(count)]
 for thread in threads:
     thread.start()
-calls, end = 0, time.monotonic() + 2
-while time.monotonic() < end:
+calls, end = 0, time.monotonic() + 60
+while calls <= 1000 and time.monotonic() < end:
     os.stat("/usr")
     calls += 1
 print("others", calls > 1000, flush=True)
