@@ -7,13 +7,13 @@
 
 #include "policy/arena.h"
 #include "workspace/changes.h"
-
-struct executed_name;
+#include "workspace/executed/dirs.h"
+#include "workspace/executed/names.h"
 
 struct executed {
 	struct arena arena;
-	struct executed_name *name;
-	size_t count;
+	struct executed_names names;
+	struct executed_dirs *dirs; /* of the arena; changes with each question */
 };
 
 /* Compiles the patterns. 0 or -ENOMEM. executed_release() releases. */
@@ -23,10 +23,17 @@ void executed_release(struct executed *executed);
 
 /*
  * Why a change makes something run later: "git runs or obeys it" (static). NULL: it does not, as far as is known. A
- * change that cannot be read is told as one that does.
+ * change that cannot be read is told as one that does. So is a new directory of which nothing is applied. One executed
+ * is for one layer. Fast for paths that are sorted.
  */
 const char *executed_find_reason(const struct executed *executed, const struct workspace_layer *layer,
 				 const struct workspace_change *change);
+
+/*
+ * The length of the path of the topmost directory that a path is in, and all of which runs later, such as
+ * node_modules. 0: there is none.
+ */
+size_t executed_find_whole_dir(const struct executed *executed, const struct workspace_layer *layer, const char *path);
 
 /*
  * Why all changes of a workspace of this directory, a canonical path, make something run later (static): the system

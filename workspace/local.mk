@@ -22,6 +22,16 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/dirs.h \
 	workspace/executed.c \
 	workspace/executed.h \
+	workspace/executed/dirs.c \
+	workspace/executed/dirs.h \
+	workspace/executed/git-config.c \
+	workspace/executed/git-config.h \
+	workspace/executed/git-paths.c \
+	workspace/executed/git-paths.h \
+	workspace/executed/marks.c \
+	workspace/executed/marks.h \
+	workspace/executed/names.c \
+	workspace/executed/names.h \
 	workspace/fold-layer.c \
 	workspace/fold-private.h \
 	workspace/fold.c \

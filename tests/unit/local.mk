@@ -57,6 +57,9 @@ tests_unit_supervisor_test_scrub_LDADD = libcallgate_supervisor.a libcallgate_ba
 UNIT_TESTS += tests/unit/workspace/test_apply
 tests_unit_workspace_test_apply_LDADD = $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/workspace/test_git_config
+tests_unit_workspace_test_git_config_LDADD = libcallgate_workspace.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/workspace/test_changes
 tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
