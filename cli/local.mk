@@ -358,6 +358,8 @@ CALLGATE_SOURCES += \
 	cli/ws/hunks.h \
 	cli/ws/keep.c \
 	cli/ws/keep.h \
+	cli/ws/left-out.c \
+	cli/ws/left-out.h \
 	cli/ws/open.c \
 	cli/ws/open.h \
 	cli/ws/patch.c \

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/options.h"
 #include "cli/ws/apply-private.h"
+#include "cli/ws/left-out.h"
 #include "cli/ws/open.h"
 #include "cli/ws/plan.h"
 #include "cli/ws/stale.h"
@@ -164,6 +165,8 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
 	if (ws_lock_directory(APPLY_VERB, workspace, &layer) < 0 || ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
+	if ((!words->json && ws_left_out_tell(&plan) < 0) || ws_left_out_hold_dirs(&plan) < 0)
+		return cli_fail_no_memory(APPLY_VERB);
 	if (!words->json)
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);
 	status = apply_start(&plan, journal_dir, workspace->id);

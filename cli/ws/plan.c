@@ -118,20 +118,6 @@ static const char *ws_plan_find_reason_of_dir(const struct plan *plan)
 							      : executed_find_reason_of_dir(&plan->executed, dir);
 }
 
-/* Tells once why changes are left out, of which there may be thousands. */
-static void ws_plan_tell_executed_dir(const struct plan *plan, const char *reason)
-{
-	char dir[PATH_MAX] = "the directory";
-	size_t count = 0;
-
-	for (size_t i = 0; i < plan->changes.count; i++)
-		count += plan->state[i] == PLAN_EXECUTED;
-	(void)io_read_fd_name(plan->layer->base_fd, dir); /* without the name, the message is still right */
-	if (count > 0)
-		cli_print_error(PLAN_VERB, "%s: %zu changes not applied: %s; --allow-executed applies them", dir, count,
-				reason);
-}
-
 const char *ws_plan_find_runs_later(const struct plan *plan, const struct workspace_change *change)
 {
 	return plan->dir_runs_later ? plan->dir_runs_later : executed_find_reason(&plan->executed, plan->layer, change);
@@ -143,7 +129,6 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	const struct plan_words *words = &plan->words;
 	const char **why = &plan->why[change - plan->changes.item];
 	const char *reason = words->allow_executed ? NULL : ws_plan_find_runs_later(plan, change);
-	char name[2 * PATH_MAX];
 	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, &plan->bases, change);
 
 	if (conflict < 0) {
@@ -156,12 +141,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	*why = conflict ? "it was changed outside since the run began" : reason;
 	if (conflict)
 		return PLAN_CONFLICT;
-	if (!reason)
-		return PLAN_APPLY;
-	if (!words->json && !plan->dir_runs_later)
-		cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
-				ws_plan_get_name(plan, change, name), reason);
-	return PLAN_EXECUTED;
+	return reason ? PLAN_EXECUTED : PLAN_APPLY;
 }
 
 /* Holds back what changes a lost file, as its only content may be in the directory. */
@@ -227,8 +207,6 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_APPLY)
 			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i]);
-	if (plan->dir_runs_later && !plan->words.json && !plan->words.allow_executed)
-		ws_plan_tell_executed_dir(plan, plan->dir_runs_later);
 	ws_plan_hold_lost(plan);
 	ws_plan_hold_deletions(plan);
 	return 0;

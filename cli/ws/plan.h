@@ -15,7 +15,7 @@ enum plan_state {
 	PLAN_APPLY,
 	PLAN_KEEP,     /* a conflict, and --ours */
 	PLAN_CONFLICT, /* a conflict, told */
-	PLAN_EXECUTED, /* it runs later outside, told */
+	PLAN_EXECUTED, /* it runs later outside */
 	PLAN_FAILED,   /* told */
 };
 
@@ -37,8 +37,8 @@ struct plan {
 };
 
 /*
- * Decides about each change, and tells what runs later; conflicts are told by cli/ws/conflict.h, when they are written
- * beside their files. 0, or -1 after a message. ws_plan_release() releases.
+ * Decides about each change. What runs later is told by cli/ws/left-out.h; conflicts by cli/ws/conflict.h, when they are
+ * written beside their files. 0, or -1 after a message. ws_plan_release() releases.
  */
 int ws_plan_make(struct plan *plan, struct ws_selection *selection);
 void ws_plan_release(struct plan *plan);

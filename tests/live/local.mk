@@ -248,6 +248,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-deletions.sh \
 	tests/live/cli/workspace-together.sh \
 	tests/live/cli/workspace-diff.sh \
+	tests/live/cli/workspace-executed.sh \
 	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-large.sh \
 	tests/live/cli/workspace-programs.sh \
