@@ -21,6 +21,14 @@ void executed_release(struct executed *executed)
 	arena_release(&executed->arena);
 }
 
+void executed_read_repositories(const struct executed *executed, const struct workspace_layer *layer,
+				const struct workspace_changes *changes)
+{
+	for (size_t i = 0; i < changes->count; i++)
+		executed_dirs_read_repositories(executed->dirs, layer, changes->item[i].path);
+	executed_dirs_forget(executed->dirs);
+}
+
 /* True when a link may lead out of the directory. Only leading ".." are counted: another one may follow a link. */
 static bool executed_leads_out(const char *path, const char *target)
 {

@@ -22,6 +22,13 @@ void executed_release(struct executed *executed);
 #define _cleanup_executed_ __attribute__((cleanup(executed_release)))
 
 /*
+ * Reads the configuration of the git repositories that changes are in, which may name what other changes are of. To be
+ * called first.
+ */
+void executed_read_repositories(const struct executed *executed, const struct workspace_layer *layer,
+				const struct workspace_changes *changes);
+
+/*
  * Why a change makes something run later: "git runs or obeys it" (static). NULL: it does not, as far as is known. A
  * change that cannot be read is told as one that does. So is a new directory of which nothing is applied. One executed
  * is for one layer. Fast for paths that are sorted.

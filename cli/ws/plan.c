@@ -203,6 +203,7 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 	if (r < 0 || plan->changes.is_incomplete)
 		return -1;
 	ws_plan_select(plan, selection);
+	executed_read_repositories(&plan->executed, plan->layer, &plan->changes);
 	plan->dir_runs_later = ws_plan_find_reason_of_dir(plan);
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_APPLY)

@@ -163,3 +163,13 @@ const char *executed_dirs_find_dir(struct executed_dirs *dirs, const struct work
 		*ret_len = dir->whole_len > dirs->root_len ? dir->whole_len - dirs->root_len - 1 : 0;
 	return dir->reason;
 }
+
+void executed_dirs_read_repositories(struct executed_dirs *dirs, const struct workspace_layer *layer, const char *path)
+{
+	(void)executed_dirs_go(dirs, layer, path, false);
+}
+
+void executed_dirs_forget(struct executed_dirs *dirs)
+{
+	dirs->path[0] = '\0';
+}

@@ -31,4 +31,10 @@ const char *executed_dirs_find(struct executed_dirs *dirs, const struct workspac
 const char *executed_dirs_find_dir(struct executed_dirs *dirs, const struct workspace_layer *layer, const char *path,
 				   size_t *ret_len);
 
+/* Reads the configuration of the git repositories that a path is in: what they name counts from then on. */
+void executed_dirs_read_repositories(struct executed_dirs *dirs, const struct workspace_layer *layer, const char *path);
+
+/* Forgets what the directories of the latest path are, but not what repositories name. */
+void executed_dirs_forget(struct executed_dirs *dirs);
+
 #endif

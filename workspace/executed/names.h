@@ -20,7 +20,7 @@ struct executed_names {
 enum executed_match {
 	EXECUTED_MATCH_ENTRY,    /* anything but a directory */
 	EXECUTED_MATCH_DIR,      /* a directory, with all that is below */
-	EXECUTED_MATCH_HOST_DIR, /* the same, above the workspace: "configure*" is also of what a project may be called */
+	EXECUTED_MATCH_HOST_DIR, /* the same, above the workspace, where "configure*" may be what a project is called */
 };
 
 /* Compiles the patterns. 0 or -ENOMEM. */
