@@ -37,8 +37,8 @@ struct plan {
 };
 
 /*
- * Decides about each change. What runs later is told by cli/ws/left-out.h; conflicts by cli/ws/conflict.h, when they are
- * written beside their files. 0, or -1 after a message. ws_plan_release() releases.
+ * Decides about each change. What runs later is told by cli/ws/left-out.h; conflicts by cli/ws/conflict.h, when they
+ * are written beside their files. 0, or -1 after a message. ws_plan_release() releases.
  */
 int ws_plan_make(struct plan *plan, struct ws_selection *selection);
 void ws_plan_release(struct plan *plan);

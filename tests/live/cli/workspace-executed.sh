@@ -44,9 +44,11 @@ hook='printf "#!/bin/sh\ntouch ran\n"'
 for how in --cow --cow=copy; do
 	# Git directories of other names: bare, separate, of a worktree, of a submodule.
 	fresh 'git init -q --bare ex/srv.git; git init -q --separate-git-dir=gd sub; mkdir no no/objects no/refs'
-	cow "cd ex/srv.git; $hook >hooks/post-receive; chmod 755 hooks/post-receive; echo '[core]' >>config; echo >refs/x
+	cow "cd ex/srv.git; $hook >hooks/post-receive; chmod 755 hooks/post-receive; echo '[core]' >>config
+		echo >refs/x
 		cd ../../gd; echo '[core]' >>config; $hook >hooks/pre-commit; mkdir -p modules/x; echo >modules/x/config
-		mkdir info 2>/dev/null; echo '* filter=x' >info/attributes; echo >>description; echo >../no/config; echo >../sub/a"
+		mkdir info 2>/dev/null; echo '* filter=x' >info/attributes; echo >>description
+		echo >../no/config; echo >../sub/a"
 	leaves 'ex/srv.git/hooks/post-receive ex/srv.git/config gd/config gd/hooks/pre-commit gd/modules/x/config
 		gd/info/attributes' 'ex/srv.git/refs/x gd/description no/config sub/a'
 	[ ! -e "$W/ex/srv.git/hooks/post-receive" ] || fail "$how: a hook"
@@ -67,12 +69,15 @@ for how in --cow --cow=copy; do
 	# What the configuration names: of the repository, an included one, the user's.
 	fresh 'git init -q .; git config core.hooksPath scripts/hooks; git config include.path ../shared.cfg
 		git config filter.x.clean "./tools/clean.sh -v %f"; git config diff.external "tools/quoted name"
-		git config alias.a "!sh tools/alias.sh"; git config alias.b "log tools/none.sh"; git config core.pager ""
+		git config alias.a "!sh tools/alias.sh"; git config alias.b "log tools/none.sh"
+		git config core.pager ""
 		printf "[core]\n\tfsmonitor = \\\\\n\"more/mon\" ; x\n" >shared.cfg; git init -q sub
 		git -C sub config core.hooksPath "$PWD/outer"; mkdir real; ln -s real linked; git -C sub config --add \
 		core.hooksPath ../linked/h; printf "[core]\nhooksPath = .myhooks\n" >"$HOME/.gitconfig"'
-	cow 'mkdir -p scripts/hooks/lib tools more sub outer real/h .myhooks; for f in scripts/hooks/lib/x scripts/y shared.cfg \
-		tools/clean.sh tools/alias.sh tools/none.sh more/mon sub/a real/h/x outer/x .myhooks/x; do echo >>$f; done'
+	cow 'mkdir -p scripts/hooks/lib tools more sub outer real/h .myhooks
+		for f in scripts/hooks/lib/x scripts/y shared.cfg tools/clean.sh \
+			tools/alias.sh tools/none.sh more/mon sub/a real/h/x \
+			outer/x .myhooks/x; do echo >>$f; done'
 	leaves 'scripts/hooks/lib/x shared.cfg tools/clean.sh tools/alias.sh more/mon .myhooks/x outer/x real/h/x' \
 		'scripts/y tools/none.sh sub/a'
 	# A link in the place of a directory on the way to it.
@@ -84,16 +89,20 @@ for how in --cow --cow=copy; do
 	# Environments, whatever their name, and tools' directories.
 	fresh 'mkdir -p e1/bin e2/conda-meta cargo/bin; echo home=/usr/bin >e1/pyvenv.cfg; echo >cargo/.crates.toml'
 	cow 'echo >e1/bin/python; mkdir -p e1/lib/python3/x e3/Scripts e2/etc/conda/activate.d nm/a
-		echo >e1/lib/python3/x/a.py; echo >e1/notes; echo >e2/etc/conda/activate.d/a.sh; echo home=/ >e3/pyvenv.cfg
-		echo >e3/Scripts/activate; echo >cargo/bin/tool; echo >cargo/src; echo {} >nm/.package-lock.json; echo >nm/a/a.js'
+		echo >e1/lib/python3/x/a.py; echo >e1/notes; echo >e2/etc/conda/activate.d/a.sh
+		echo home=/ >e3/pyvenv.cfg
+		echo >e3/Scripts/activate; echo >cargo/bin/tool; echo >cargo/src; echo {} >nm/.package-lock.json
+		echo >nm/a/a.js'
 	leaves 'e1/bin/python e1/lib/python3/x/a.py e2/etc/conda/activate.d/a.sh e3/Scripts/activate e3/pyvenv.cfg
 		cargo/bin/tool nm/a/a.js' 'e1/notes cargo/src'
 
 	# Few lines for many changes, and no directories of which nothing is applied.
 	fresh 'mkdir lib; echo >lib/a.c'
 	cow 'mkdir -p deep/nm many some/empty; echo {} >deep/nm/.package-lock.json; echo home=/ >some/pyvenv.cfg
-		i=0; while [ $((i += 1)) -le 30 ]; do mkdir -p deep/nm/p$i some/bin lib/m$i/__pycache__ app/node_modules/q$i
-		echo >deep/nm/p$i/.gitattributes; echo >app/node_modules/q$i/x; echo >some/bin/$i; echo >lib/m$i/__pycache__/x.pyc
+		i=0; while [ $((i += 1)) -le 30 ]; do
+		mkdir -p deep/nm/p$i some/bin lib/m$i/__pycache__ app/node_modules/q$i
+		echo >deep/nm/p$i/.gitattributes; echo >app/node_modules/q$i/x; echo >some/bin/$i
+		echo >lib/m$i/__pycache__/x.pyc
 		echo >lib/m$i/a.py; [ $i -gt 20 ] || echo >many/$i.mk; echo >$i.mk; done'
 	status=0
 	cg ws apply "$id" >"$T/out" 2>"$T/said" || status=$?
