@@ -105,6 +105,13 @@ class Findings:
                 if match:
                     self.add(line, kind, match.group(0))
 
+    def look_at_directory(self, line, name):
+        """Looks whether a directory that is read or copied is one of credentials."""
+        for kind, pattern in self.patterns["directories"]:
+            if pattern.search(name[:10000]):
+                self.add(line, kind, "all of " + name)
+                return
+
     def look_at_lines(self, text):
         """Looks for patterns in the lines of a text that could not be parsed; perhaps another version could."""
         for number, line in enumerate(text.splitlines(), 1):

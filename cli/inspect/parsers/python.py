@@ -12,8 +12,10 @@ import warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, InnerFindings, print_line, read_program
+from python_environment import Environment
 from python_files import Files, find_wiping_loop
 from python_names import IMPORTERS, Names
+from python_paths import Paths
 from python_variables import find_assignments
 
 NETWORK = (
@@ -81,13 +83,16 @@ class Inspector:
     """Collects the findings of one module."""
 
     def __init__(self, tree, findings):
+        self.tree = tree
         self.nodes = list(ast.walk(tree))
         self.names = Names()
         self.findings = findings
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
         self.files = Files(self.names, lambda node: self.comes_from(node, FETCHES, self.fetched))
+        self.paths = Paths(self.names)
         self.findings.attempt(1, self.names.learn, self.nodes)
+        self.findings.attempt(1, self.paths.learn, self.nodes)
         self.findings.attempt(1, self.follow_values)
         self.findings.attempt(1, self.files.learn, self.nodes)
 
@@ -198,16 +203,14 @@ class Inspector:
             self.look_at_command(node)
         self.look_at_socket_use(node, name)
         self.look_at_wiping(node, name)
-        if name in ("json.dumps", "urllib.parse.urlencode", "pickle.dumps") and any(
-            self.is_environment(part) for arg in node.args for part in ast.walk(arg)
-        ):
-            self.findings.add(node.lineno, "credentials", "the whole environment: " + describe(node))
 
-    def is_environment(self, node):
-        """Whether an expression is a copy of all environment variables."""
-        if isinstance(node, ast.Call) and self.names.resolve(node.func) == "dict" and len(node.args) == 1:
-            return self.names.resolve(node.args[0]) == "os.environ"
-        return isinstance(node, ast.Call) and self.names.resolve(node.func) == "os.environ.copy"
+    def look_at_environment(self, tree):
+        def report(call):
+            self.findings.add(call.lineno, "credentials", "the whole environment: " + describe(call))
+
+        environment = Environment(self.names, lambda name: is_one_of(name, NETWORK), report)
+        if not environment.look_at_all(tree, self.nodes):
+            self.names.is_limited = True
 
     def look_at_getattr(self, call):
         base = self.names.resolve(call.args[0]) if call.args else None
@@ -264,7 +267,7 @@ class Inspector:
         """The arguments of a call that starts a program."""
         for value in node.args[:1]:
             items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-            texts = [self.names.text_of(item) for item in items]
+            texts = [self.paths.path_of(item) for item in items]
             if self.comes_from(value, FETCHES, self.fetched):
                 self.findings.add(node.lineno, "download-run", describe(node))
             elif self.comes_from(value, DECODES, self.decoded):
@@ -313,16 +316,21 @@ class Inspector:
     def look_at_all(self):
         for node in self.nodes:
             self.findings.attempt(getattr(node, "lineno", 1), self.look_at_node, node)
+        self.findings.attempt(1, self.look_at_environment, self.tree)
         if self.names.is_limited:
             self.findings.add(1, "unparsable", "could not be parsed: too many expressions in each other")
 
     def look_at_node(self, node):
+        if self.paths.is_put_together(node):
+            self.findings.look_at(node.lineno, self.paths.path_of(node) or "", "strings")
         for assignment in find_assignments(node, self.names, describe):
             self.findings.add_assignment(node.lineno, assignment)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self.look_at_import(node)
         elif isinstance(node, ast.Call):
             self.look_at_call(node)
+            for path in self.paths.find_read(node):
+                self.findings.look_at_directory(node.lineno, path)
         elif isinstance(node, ast.While):
             self.look_at_loop(node)
         elif isinstance(node, ast.For) and find_wiping_loop(node, self.names, self.is_root):

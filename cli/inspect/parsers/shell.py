@@ -11,6 +11,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import LITERAL_DOLLAR, Findings, print_line, read_program
 from shell_commands import Commands
+from shell_environment import Environment
+from shell_files import COPIES, Directories
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
 from shell_variables import find_assignments, find_given
@@ -35,6 +37,8 @@ class Looker:
     def __init__(self, findings, base_line, commands=None):
         self.findings = findings
         self.flows = Flows()
+        self.environment = Environment()
+        self.directories = Directories(self.flows.constants)
         self.commands = commands  # is told of all commands; None: nothing is
         self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
 
@@ -78,8 +82,14 @@ class Looker:
             self.look_at_inner(command, name, words, inner, depth)
         if command.is_piped_from_previous and is_reading_program(name, words):
             self.look_at_pipe(commands, at)
-        elif command.is_piped_from_previous and name in NETWORK:
-            self.look_at_sending(commands[at - 1], command)
+        sent = self.environment.find(commands, at)
+        if sent:
+            self.add(command, "credentials", "the whole environment: " + sent)
+        if name == "xargs" and at and COPIES & set(words):
+            words = name_of(commands[at - 1].words)[1]
+            name = "cat"
+        for directory in self.directories.find(name, words):
+            self.findings.look_at_directory(self.line(command), directory)
 
     @staticmethod
     def expand_braces(command):
@@ -223,14 +233,6 @@ class Looker:
                 if kind:
                     self.add(end, kind)
 
-    def look_at_sending(self, source, command):
-        """env | curl"""
-        name, words = name_of(source.words)
-        is_prefix = any(not word.startswith("-") for word in words)
-        first = source.words[0] if source.words else ""  # "<x | curl" has redirections alone
-        if (first.rsplit("/", 1)[-1] == "env" and not name) or (name == "printenv" and not is_prefix):
-            self.add(command, "credentials", "%s | %s" % (" ".join(source.words), " ".join(command.words)))
-
     def look_at_fork_bomb(self, text, commands):
         for match in re.finditer(r"(?:^|[\s;])([\w:.]{1,40})\s*\(\)\s*\{", text[:200000]):
             name = re.escape(match.group(1))
@@ -255,6 +257,8 @@ def look_at_words(findings, words, line):
     name, rest = name_of(words)
     if name in SHELLS and "-c" in rest and rest.index("-c") + 1 < len(rest):
         look_at_text(findings, rest[rest.index("-c") + 1], line)
+    for directory in Directories({}).find(name, rest):
+        findings.look_at_directory(line, directory)
     for assignment in find_assignments([word.replace("$", LITERAL_DOLLAR) for word in words]):
         findings.add_assignment(line, assignment)
     findings.look_at(line, " ".join(words), "shell")

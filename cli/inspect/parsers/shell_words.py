@@ -45,6 +45,7 @@ class Command:
     def __init__(self, line, is_piped_from_previous):
         self.line = line
         self.is_piped_from_previous = is_piped_from_previous
+        self.depth = 0  # of the parentheses that it is in
         self.is_array = False  # the values of NAME=(...), which are no command
         self.words = []
         self.marked = []  # the same with LITERAL_DOLLAR for each "$" that the shell does not expand
@@ -163,6 +164,7 @@ class Splitter:
             self.commands.append(command)
         self.command = Command(self.current_line(), is_pipe)
         self.command.follows_parenthesis = operator == ")"
+        self.command.depth = self.depth
 
     def add(self, text, is_quoted=True, is_literal=False):
         if self.parts is None:
