@@ -370,6 +370,8 @@ CALLGATE_SOURCES += \
 	cli/ws/recover.h \
 	cli/ws/select.c \
 	cli/ws/select.h \
+	cli/ws/versions.c \
+	cli/ws/versions.h \
 	cli/ws/show.c \
 	cli/ws/show.h \
 	cli/ws/stale.c \

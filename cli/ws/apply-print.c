@@ -37,7 +37,7 @@ void apply_tell_conflicts(struct apply *apply)
 		if (plan->state[i] != PLAN_CONFLICT || !plan->why[i])
 			continue;
 		ws_conflict_find(plan, change, &conflict);
-		if (!apply->failed && ws_conflict_is_beside(plan, change, &conflict)) {
+		if (!apply->failed && ws_conflict_is_beside(change, &conflict)) {
 			if (++written <= WS_CONFLICTS_BESIDE_MAX)
 				apply_write_conflict(apply, change, &conflict);
 			else

@@ -40,52 +40,14 @@ void ws_conflict_find(const struct plan *plan, const struct workspace_change *ch
 
 /* ---- beside the file ---- */
 
-/* The length of a name without what workspace_write_beside() adds; 0: it has none of that. */
-static size_t ws_conflict_get_stem(const char *path)
-{
-	static const char *const words[] = {".base", ".ours", ".theirs"};
-	size_t len = strlen(path);
-
-	if (len > 2 && path[len - 2] == '.' && path[len - 1] >= '2' && path[len - 1] <= '0' + BESIDE_NUMBERS_MAX)
-		len -= 2;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const size_t word_len = strlen(words[i]);
-
-		if (len > word_len && strncmp(path + len - word_len, words[i], word_len) == 0)
-			return len - word_len;
-	}
-	return 0;
-}
-
-/*
- * True for a file that an earlier apply has written beside a conflict, in a directory that the program has removed:
- * that it is still there is a conflict of its own.
- */
-static bool ws_conflict_is_version(const struct plan *plan, const struct workspace_change *change)
-{
-	const size_t len = ws_conflict_get_stem(change->path);
-	const struct workspace_change *other;
-	char stem[PATH_MAX];
-
-	if (len == 0 || len >= sizeof(stem) || change->kind != WORKSPACE_DELETED)
-		return false;
-	memcpy(stem, change->path, len);
-	stem[len] = '\0';
-	other = ws_plan_find(plan, stem);
-	return other && ws_plan_get_state(plan, other) == PLAN_CONFLICT;
-}
-
-bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_change *change,
-			   const struct ws_conflict *conflict)
+bool ws_conflict_is_beside(const struct workspace_change *change, const struct ws_conflict *conflict)
 {
 	if (!*conflict->base && !*conflict->theirs) /* the only version would be the file itself */
 		return false;
 	if (!(change->base.exists && S_ISREG(change->base.mode)) &&
 	    !(change->upper.exists && S_ISREG(change->upper.mode)))
 		return false;
-	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
-		return false;
-	return !ws_conflict_is_version(plan, change);
+	return change->kind != WORKSPACE_MODIFIED || change->differences & WORKSPACE_CONTENT_DIFFERS;
 }
 
 /* Why a version was not written (static). */
@@ -169,7 +131,10 @@ void ws_conflict_tell(const struct plan *plan, const struct workspace_change *ch
 	cli_print_error(CONFLICT_VERB, "%s: conflict, not applied: %s; base: %s%s; ours: %s; theirs: %s%s%s",
 			ws_plan_get_name(plan, change, name), plan->why[change - plan->changes.item],
 			*conflict->base ? "" : "none, ", *conflict->base ? conflict->base : conflict->no_base,
-			*conflict->ours ? conflict->ours : "deleted", *conflict->theirs ? conflict->theirs : "deleted",
+			*conflict->ours                   ? conflict->ours
+			: change->kind == WORKSPACE_ADDED ? "none"
+							  : "deleted",
+			*conflict->theirs ? conflict->theirs : "deleted",
 			conflict->not_beside ? "; not all are written beside it: " : "",
 			conflict->not_beside ? conflict->not_beside : "");
 }

@@ -22,8 +22,7 @@ struct ws_conflict {
 void ws_conflict_find(const struct plan *plan, const struct workspace_change *change, struct ws_conflict *ret_conflict);
 
 /* True when the versions of a found conflict are written beside its file: it is a regular one with other content. */
-bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_change *change,
-			   const struct ws_conflict *conflict);
+bool ws_conflict_is_beside(const struct workspace_change *change, const struct ws_conflict *conflict);
 
 /*
  * Writes the versions of a found conflict beside its file, and changes their paths to those. What runs later outside

@@ -15,6 +15,7 @@
 #include "cli/ws/select.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
+#include "cli/ws/versions.h"
 #include "supervisor/report.h"
 #include "syscalls/account/changes.h"
 #include "workspace/bases.h"
@@ -109,16 +110,14 @@ static int diff_print_change_line(struct diff_view *view, const struct workspace
 	return is_conflict < 0 ? is_conflict : show_line(view->patch.dir, change, is_conflict);
 }
 
-/* Prints all changes, as JSON or as lines. 0 or -errno. */
-static int diff_print_all(struct diff_view *view, const struct diff_options *options)
+/* Prints all changes, as JSON or as lines. bases: as above. 0 or -errno. */
+static int diff_print_all(struct diff_view *view, const struct workspace_bases *bases, bool is_json)
 {
-	_cleanup_workspace_bases_ struct workspace_bases bases = {.text = NULL};
-	const struct workspace_bases *used = options->checkpoint ? NULL : &bases;
-	int r = used ? workspace_bases_load(view->patch.layer, &bases) : 0;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = options->json ? diff_print_change_json(view, used, &view->changes->item[i])
-				  : diff_print_change_line(view, used, &view->changes->item[i]);
+		r = is_json ? diff_print_change_json(view, bases, &view->changes->item[i])
+			    : diff_print_change_line(view, bases, &view->changes->item[i]);
 	return r;
 }
 
@@ -165,14 +164,14 @@ static int diff_print_stat(struct diff_view *view)
 			   (unsigned long long)view->patch.added, (unsigned long long)view->patch.removed);
 }
 
-/* Shows the changes in the way that was asked for. 0 or -errno. */
-static int diff_show(const struct diff_options *options, struct diff_view *view)
+/* Shows the changes in the way that was asked for. bases: as above. 0 or -errno. */
+static int diff_show(const struct diff_options *options, struct diff_view *view, const struct workspace_bases *bases)
 {
 	if (options->patch)
 		return diff_print_patch(view);
 	if (options->stat)
 		return diff_print_stat(view);
-	return diff_print_all(view, options);
+	return diff_print_all(view, bases, options->json);
 }
 
 /* ---- the verb ---- */
@@ -182,6 +181,7 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 		    int reads_dir_fd, struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
+	_cleanup_workspace_bases_ struct workspace_bases bases = {.text = NULL};
 	struct diff_view view = {.changes = &changes,
 				 .patch = {.layer = layer, .dir = dir},
 				 .hash_bytes_left = CHANGES_HASHED_TOTAL_BYTES_MAX};
@@ -189,13 +189,17 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 
 	ws_selection_watch_unchanged(selection, &changes);
 	r = workspace_changes_find(layer, &changes);
+	if (r == 0 && !options->checkpoint)
+		r = workspace_bases_load(layer, &bases);
+	if (r == 0 && !options->checkpoint)
+		r = ws_versions_drop(layer, &bases, &changes);
 	if (r < 0) {
 		cli_print_error(DIFF_VERB, "cannot compare: %s",
 				r == -E2BIG ? "more than 1,000,000 changes" : strerror(-r));
 		return CLI_EXIT_ERROR;
 	}
 	ws_selection_drop_others(selection, &changes);
-	r = diff_show(options, &view);
+	r = diff_show(options, &view, options->checkpoint ? NULL : &bases);
 	if (r == -ENOENT && (options->patch || options->stat))
 		cli_print_error(DIFF_VERB, "there is no /usr/bin/diff: install diffutils, or leave out --patch and "
 					   "--stat");

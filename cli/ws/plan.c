@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/ws/open.h"
+#include "cli/ws/versions.h"
 #include "workspace/conflict.h"
 
 #define PLAN_VERB "ws apply"
@@ -123,6 +124,14 @@ const char *ws_plan_find_runs_later(const struct plan *plan, const struct worksp
 	return plan->dir_runs_later ? plan->dir_runs_later : executed_find_reason(&plan->executed, plan->layer, change);
 }
 
+/* Why a change is a conflict. The directory never had a new name: what has changed is the file behind it. */
+static const char *ws_plan_explain_conflict(const struct workspace_change *change)
+{
+	return change->kind == WORKSPACE_ADDED ? "the file that it was when the run began, perhaps by another name, "
+						 "was replaced or removed outside since"
+					       : "it was changed outside since the run began";
+}
+
 /* Decides about one change that is selected. */
 static enum plan_state ws_plan_judge(const struct plan *plan, const struct workspace_change *change)
 {
@@ -138,7 +147,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	}
 	if (conflict && words->ours)
 		return PLAN_KEEP;
-	*why = conflict ? "it was changed outside since the run began" : reason;
+	*why = conflict ? ws_plan_explain_conflict(change) : reason;
 	if (conflict)
 		return PLAN_CONFLICT;
 	return reason ? PLAN_EXECUTED : PLAN_APPLY;
@@ -188,6 +197,8 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 	r = workspace_changes_find(plan->layer, &plan->changes);
 	if (r == 0)
 		r = workspace_bases_load(plan->layer, &plan->bases);
+	if (r == 0 && !plan->words.theirs) /* which removes them with the conflict */
+		r = ws_versions_drop(plan->layer, &plan->bases, &plan->changes);
 	if (r == 0)
 		r = executed_init(&plan->executed);
 	if (r == 0)

@@ -123,7 +123,8 @@ int show_line(const char *dir, const struct workspace_change *change, bool is_co
 		if (change->differences & show_differences[i].bit)
 			show_put_difference(&more, change, i);
 	if (is_conflict)
-		buf_printf(&more, "%sconflict: changed outside since the run began", more.len > 0 ? ", " : "  ");
+		buf_printf(&more, "%sconflict: %s outside since the run began", more.len > 0 ? ", " : "  ",
+			   change->kind == WORKSPACE_ADDED ? "its old file was replaced or removed" : "changed");
 	if (!path || more.failed)
 		return -ENOMEM;
 	return text_printf(stdout, "%c  %s%s\n", show_kinds[change->kind].letter, path, more.data ? more.data : "");

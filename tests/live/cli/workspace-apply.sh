@@ -495,6 +495,25 @@ ws 3 apply "$id" || :
 [ -z "$(ls -A "$T/outside")" ] || fail "followed a link: $(ls -A "$T/outside")"
 discard_all
 
+# The versions beside a conflict in a directory that the program has removed are no changes; and a new name of a file
+# that was removed outside was never changed there.
+fresh
+cow /bin/sh -c 'rm -r d; mv a/b/three a/b/four'
+echo me >>"$W/d/e/f"
+rm "$W/a/b/three"
+ws 3 apply "$id"
+said "a/b/four: conflict, not applied: the file that it was when the run began, perhaps by another name, was"
+said "ours: none"
+{ [ -e "$W/d/e/f.base" ] && [ -e "$W/d/e/f.ours" ]; } || fail "not beside: $(ls "$W/d/e")"
+echo edited >>"$W/d/e/f.ours"
+ws 1 diff "$id"
+grep -q '^D  d/e/f  conflict: changed outside since the run began$' "$T/out" || fail "not marked: $(cat "$T/out")"
+! grep -F f.base "$T/out" || fail "its own file is a change"
+ws 3 apply "$id"
+! grep -E '[^ ]/f\.(base|ours): conflict' "$T/said" || fail "its own files are conflicts"
+has d/e/f.ours $'f\nme\nedited'
+discard_all
+
 # SIGKILL at any moment.
 for ((kill = 1; kill <= KILLS; kill++)); do
 	fresh
