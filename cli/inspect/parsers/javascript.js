@@ -7,6 +7,7 @@
 const fs = require("fs");
 const path = require("path");
 const { builtinModules } = require("module");
+const { findWritten } = require("./javascript_environment.js");
 
 const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
 const WHAT_CHARACTERS_MAX = 100;
@@ -175,6 +176,7 @@ function listNodes(root) {
 
 const standsFor = new Map();
 const texts = new Map();
+const paths = new Map(); // variables with names of files that are put together
 const decoded = new Set();
 const fetched = new Set();
 
@@ -288,6 +290,9 @@ function learnAssignment(target, value) {
 	const text = textOf(value);
 	if (text !== null && target.type === "Identifier")
 		texts.set(target.name, text);
+	const file = target.type === "Identifier" ? pathOf(value) : null;
+	if (file !== null)
+		paths.set(target.name, file);
 	const name = text === null ? resolve(value) : null;
 	if (name)
 		learnPattern(target, name);
@@ -387,12 +392,6 @@ function isFunctionMaker(node, name) {
 	return /constructor\.constructor$/.test(name) || textOf(first) !== null || comesFrom(first, DECODERS, decoded);
 }
 
-/* Whether a call gets all environment variables. */
-function hasEnvironment(node) {
-	return node.arguments.some((argument) => [argument, ...(argument.properties ?? []).map((item) =>
-		item.value ?? item.argument)].some((item) => resolve(item) === "process.env"));
-}
-
 /* The expressions that an expression joins to one text. null: it does not. */
 function partsOf(node) {
 	if (node.type === "BinaryExpression" && node.operator === "+")
@@ -484,10 +483,37 @@ function lookAtStarter(node, name, first) {
 		add(line, "download-run", describe(node));
 }
 
+/* Whether a directory of which a call copies or reads all is one of credentials. */
+function lookAtDirectories(node, name) {
+	if (!/^fs(\.promises|\/promises|-extra)?\.(cp|copy|readdir|opendir)(Sync)?$/.test(name))
+		return;
+	const directory = pathOf(node.arguments[0]);
+	for (const [kind, list] of Object.entries(patterns.directories))
+		if (directory !== null && list.some((pattern) => new RegExp(pattern).test(directory)))
+			add(node.loc.start.line, kind, "all of " + directory);
+}
+
+/* The name of a file that is put together. null: not known. */
+function pathOf(node, depth = 0) {
+	const name = node && depth < 20 ? resolve(node) : null;
+	if (!node || depth >= 20)
+		return null;
+	if (name === "process.env.HOME" || name === "os.homedir()")
+		return "~";
+	if (node.type === "Identifier")
+		return paths.get(node.name) ?? textOf(node);
+	if (node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(name ?? ""))
+		return node.arguments.map((item) => pathOf(item, depth + 1) ?? "{}").join("/");
+	const parts = node.type === "BinaryExpression" || node.type === "TemplateLiteral" ? partsOf(node) : null;
+	if (parts)
+		return parts.map((part) => part.type === "TemplateElement" ? part.value.cooked ?? "" :
+			pathOf(part, depth + 1) ?? "{}").join("");
+	return textOf(node);
+}
+
 function lookAtFiles(node, name, first) {
 	const line = node.loc.start.line;
-	if (name === "JSON.stringify" && hasEnvironment(node))
-		add(line, "credentials", "the whole environment: " + describe(node));
+	lookAtDirectories(node, name);
 	connects ||= /^(net|tls)\.(connect|createConnection|createServer|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
 	if (/^fs(\.promises|\/promises)?\.(rm|rmdir|rmSync|rmdirSync)$/.test(name) &&
 			(/^(\/|\/home|\/etc|\/usr|~)$/.test(textOf(first) ?? "") || resolve(first) === "os.homedir()"))
@@ -500,6 +526,8 @@ function lookAtFiles(node, name, first) {
 function lookAt(node) {
 	const line = node.loc.start.line;
 	lookAtVariables(node);
+	if (node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(resolve(node) ?? ""))
+		lookAtText(line, pathOf(node) ?? "", "strings");
 	if (node.type === "ImportDeclaration" || (/^Export(Named|All)Declaration$/.test(node.type) && node.source))
 		lookAtModule(node, String(node.source.value));
 	else if (node.type === "ImportExpression" && textOf(node.source) !== null)
@@ -534,6 +562,8 @@ function main() {
 		each(lookAt);
 		each((node) => node.type === "CallExpression" &&
 			lookAtFiles(node, resolve(node.callee) ?? "", node.arguments[0]));
+		attempt(1, () => findWritten(tree, listNodes(tree), resolve, (node) =>
+			add(node.loc.start.line, "credentials", "the whole environment: " + describe(node))));
 		attempt(1, () => lookAtNames(nodes));
 		if (isLimited)
 			add(1, "unparsable", "could not be parsed: too many expressions in each other");
