@@ -145,6 +145,9 @@ expect 0 'Usage' show --help
 expect 125 'Try' show --nonsense
 
 # ---- why ----
+expect 0 'host      none: the run has it for itself' why --profile extended --open /tmp/venv/bin/python
+expect_no callgate-scratch
+expect 0 '"host": null' why --profile extended --json --open /tmp/venv/bin/python
 printf '{"filesystem": {"read": ["/usr"], "write": ["@workdir"], "exec": ["/usr/bin"], "deny": ["**/.env"]},
 	"exec": {"deny": ["**/env"]}}' >why.json
 expect 0 'allow read /usr/x' why -p why.json --open /usr/x

@@ -452,7 +452,7 @@ int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir,
 	policy_free(host->other_phase_policy);
 	host->other_phase_policy = NULL;
 	host->libraries = NULL;
-	host->policy.scratch_path = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
+	host->policy.scratch_path = arena_dup(&host->arena, scratch ? scratch : CLI_HOST_SCRATCH_OF_NO_RUN);
 	host->workdir = workdir ? arena_dup(&host->arena, workdir)
 				: arena_printf(&host->arena, "%s/work", host->policy.scratch_path);
 	host->policy.workdir = host->workdir;

@@ -9,6 +9,9 @@
 #include "policy/arena.h"
 #include "policy/policy.h"
 
+/* Stands for the scratch directory where no run has made one, as when a policy is only shown. */
+#define CLI_HOST_SCRATCH_OF_NO_RUN "/callgate-scratch"
+
 struct cli_interpreter;
 struct cli_host_note;
 struct cli_host_libraries;

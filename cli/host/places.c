@@ -128,11 +128,11 @@ int places_judge_path(const struct writable_places *places, enum places_path_use
 			"remove the link",
 			judging.link, host);
 	if (use == PLACES_PATH_MUST_BE_TRUSTED && places_path_is_writable(places, host))
-		return places_refuse(
-			ret_why,
-			"lies where a run may write, so that an earlier run may have made it; keep it elsewhere, or "
-			"deny %s to the program",
-			host);
+		return places_refuse(ret_why,
+				     "lies where a run may write, so that an earlier run, or what was applied of one, "
+				     "may have made it; keep it elsewhere, or "
+				     "deny %s to the program",
+				     host);
 	if (ret_path)
 		*ret_path = steal_pointer(&found);
 	return 0;

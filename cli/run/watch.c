@@ -204,17 +204,37 @@ static void watch_format_limit_amount(char text[WATCH_AMOUNT_SIZE], const char *
 	text_format_size((uint64_t)value, text);
 }
 
-/* Prints that the run reached a limit, and how much it used. */
-static void watch_report_limit_reached(const char *name, const json_t *meter)
+/*
+ * The path of a call that was refused because the file would have been too large for the limit, such as the copy that
+ * --cow makes before a file is changed. Borrowed, escaped as in the result; NULL: there is none in the list.
+ */
+static const char *watch_find_refused_by_disk_limit(const json_t *result)
 {
+	const json_t *denial;
+	size_t i;
+
+	json_array_foreach(json_object_get(result, "denials"), i, denial)
+	{
+		const char *reason = json_string_value(json_object_get(denial, "reason"));
+
+		if (reason && strcmp(reason, "disk_limit") == 0)
+			return json_string_value(json_object_get(denial, "resolved"));
+	}
+	return NULL;
+}
+
+/* Prints that the run reached a limit, and how much it used. */
+static void watch_report_limit_reached(const json_t *result, const char *name, const json_t *meter)
+{
+	const char *refused = strcmp(name, "disk") == 0 ? watch_find_refused_by_disk_limit(result) : NULL;
 	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
 	char limit[WATCH_AMOUNT_SIZE], amount[WATCH_AMOUNT_SIZE] = "";
 
 	watch_format_limit_amount(limit, name, most);
 	if (json_is_integer(used))
 		watch_format_limit_amount(amount, name, used);
-	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
-			amount,
+	cli_print_error("run", "the run reached its limit: %s %s%s%s%s%s%s", name, limit, amount[0] ? ", used " : "",
+			amount, refused ? "; there was no room for " : "", refused ? refused : "",
 			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES_MIN
 				? "; that is too small for most programs to start: use a larger -m"
 				: "");
@@ -256,7 +276,7 @@ static void watch_report_limit(const json_t *result)
 	json_object_foreach(limits, name, meter)
 		/* watch_report_stream() reports stdout and stderr. */
 		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
-			watch_report_limit_reached(name, meter);
+			watch_report_limit_reached(result, name, meter);
 }
 
 /* Reports what the log of the run lacks: a rotation, or checkpoints. */

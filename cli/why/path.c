@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/host/host.h"
 #include "policy/paths/explain.h"
 
 /* The right that "PATH:w" asks for; *ret_len: length of PATH. A path that itself ends in ":r" needs another ":r". */
@@ -111,6 +112,9 @@ int why_decide_path(const struct policy *policy, const char *text, bool exec, st
 	if (policy_map_to_host(policy, question->resolved_path, question->host_path) < 0)
 		question->host_path[0] = '\0';
 	why_deny_unless_public(policy, question);
+	question->is_private_to_run = path_is_below(question->host_path, CLI_HOST_SCRATCH_OF_NO_RUN);
+	if (question->is_private_to_run)
+		question->host_path[0] = '\0';
 	return 0;
 }
 

@@ -11,6 +11,7 @@ struct why_path_question {
 	char asked_path[PATH_MAX];    /* the question's path, made absolute */
 	char resolved_path[PATH_MAX]; /* canonical path in the view */
 	char host_path[PATH_MAX];     /* host path; "": the path leads to no file of the host */
+	bool is_private_to_run;       /* it leads to the scratch directory, which each run has for itself */
 	unsigned wanted_rights;       /* POLICY_ rights */
 	struct policy_decision decision;
 	const struct policy_mount *mount;

@@ -152,7 +152,10 @@ static int why_print_text(const struct policy *policy, const struct why_path_que
 		buf_puts(&text, "  record    none: the kernel decides about reading (\"judge\": \"changes\")\n");
 	why_put_fired_entries(&text, policy, why_find_fired_entries(policy, question));
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
-	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host_path));
+	if (question->is_private_to_run)
+		buf_puts(&text, "  host      none: the run has it for itself, and it is empty when it starts\n");
+	else
+		buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host_path));
 	if (suggest)
 		buf_printf(&text, "  to allow  %s\n", suggest);
 	if (suggest_why)

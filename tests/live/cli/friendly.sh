@@ -63,6 +63,12 @@ cg_says 'reached its limit: cpu 1 s, used (1|1\.[0-9]+) s' 124 run --profile pyt
 	"$PYTHON" -c 'while 1: pass'
 cg_says 'reached its limit: disk 1M, used [0-9.]+M' 137 run --profile python --disk 1M -- \
 	"$PYTHON" -c 'open("x", "w").write("x" * 5000000)'
+mkdir "$T/cow" && head -c 5M /dev/urandom >"$T/cow/big"
+cg_says 'reached its limit: disk 3M.*; there was no room for .*/cow/big$' 137 run --profile extended --disk 3M --cow \
+	-w "$T/cow" -- sh -c 'echo x >>big'
+for workspace in "$TMPDIR"/callgate-*/workspaces/*; do
+	"$CALLGATE" ws discard "${workspace##*/}" 2>/dev/null || fail "no workspace to discard"
+done
 cg_says 'reached its limit: memory 60M, used [0-9.]+M$' 137 run --profile python -m 60M -- \
 	"$PYTHON" -c 'x = b"1" * 200000000'
 cg_says 'memory 2M, used [0-9.]+M; that is too small for most programs to start: use a larger -m' 137 \
