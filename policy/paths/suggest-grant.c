@@ -11,6 +11,10 @@
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
+#define SUGGEST_REASON_ADDRESS                                                                                         \
+	"its address is not public; \"private\": true in its rule permits private addresses, but none of link-local, " \
+	"metadata and the like"
+
 /* Whether the text is an entry of the NULL-terminated list. */
 static bool grant_text_is_listed(const char *text, const char *const *list)
 {
@@ -170,8 +174,13 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	}
 	if (strcmp(denial->reason, "not_in_libraries") == 0)
 		return suggest_library(denial->rule);
-	if (denial->host)
-		return grant_suggest_endpoint(denial);
+	if (denial->host) {
+		char *option = grant_suggest_endpoint(denial);
+
+		if (!option && strcmp(denial->reason, "denied_addr") == 0)
+			*ret_why = SUGGEST_REASON_ADDRESS;
+		return option;
+	}
 	if (!denial->resolved_path || !denial->wanted_right || !grant_text_is_listed(denial->reason, by_path))
 		return NULL;
 	grant_choose_path(denial, path);

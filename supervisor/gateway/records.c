@@ -236,8 +236,8 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 			       record_is_for_many_refused_names(record) ? "(further names)" : record->host);
 }
 
-/* The option that would grant the target, owned by the caller. NULL: there is no such option. */
-static char *record_suggest_grant(const struct control_record *record)
+/* The option that would grant the target, owned by the caller. NULL: there is none; *ret_why (static): why not. */
+static char *record_suggest_grant(const struct control_record *record, const char **ret_why)
 {
 	const bool is_request = record->event == CONTROL_EVENT_REQUEST;
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
@@ -248,9 +248,8 @@ static char *record_suggest_grant(const struct control_record *record)
 					      .http_method = is_request ? record->method : NULL,
 					      .http_path = record->path,
 					      .is_websocket = strcmp(record->proto, "websocket") == 0};
-	const char *why = NULL;
 
-	return suggest_make_grant(&none, &denial, &why);
+	return suggest_make_grant(&none, &denial, ret_why);
 }
 
 /* Adds what egress has denied to the denials of the result. question: about the request; NULL: there is none. */
@@ -280,7 +279,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	memcpy(reason, record->reason, sizeof(reason));
 	item.rule = rule[0] ? rule : NULL;
 	item.reason = reason;
-	suggestion = record_suggest_grant(record);
+	suggestion = record_suggest_grant(record, &item.suggestion_reason);
 	item.suggested_option = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	if (conn && mode > ON_DENY_ERRNO)

@@ -77,7 +77,10 @@ START_TEST(test_grant)
 	} else {
 		ck_assert_ptr_null(suggest);
 	}
-	ck_assert_ptr_null(why);
+	if (!suggest && cases[_i].denial.reason && strcmp(cases[_i].denial.reason, "denied_addr") == 0)
+		ck_assert_ptr_nonnull(strstr(why, "\"private\": true in its rule"));
+	else
+		ck_assert_ptr_null(why);
 	free(suggest);
 }
 END_TEST
