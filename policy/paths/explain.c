@@ -100,6 +100,8 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 	}
 	(void)snprintf(grant, sizeof(grant), "%s", path);
 	why = suggest_shorten_path(host, grant, want);
+	if (!why && literal_find_objection(grant))
+		why = LITERAL_REASON_NONE;
 	if (why) {
 		*ret_why = strdup(why);
 		return NULL;

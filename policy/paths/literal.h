@@ -6,6 +6,8 @@
 #ifndef CALLGATE_POLICY_PATHS_LITERAL_H
 #define CALLGATE_POLICY_PATHS_LITERAL_H
 
+#define LITERAL_REASON_NONE "no rule permits just this: its name would mean something else there"
+
 /* Returns why no rule can mean just this path. Static; NULL: literal_write() makes such a rule's path. */
 const char *literal_find_objection(const char *path);
 

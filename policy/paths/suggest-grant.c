@@ -186,6 +186,10 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	grant_choose_path(denial, path);
 	if (!denial->is_granted_by_run && (*ret_why = suggest_shorten_path(host, path, denial->wanted_right)))
 		return NULL;
+	if (literal_find_objection(path)) {
+		*ret_why = LITERAL_REASON_NONE;
+		return NULL;
+	}
 	buf_puts(&buf, denial->wanted_right & POLICY_EXEC    ? "-x "
 		       : denial->wanted_right & POLICY_WRITE ? "-W "
 							     : "-r ");

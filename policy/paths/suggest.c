@@ -8,13 +8,11 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "policy/paths/literal.h"
 #include "policy/paths/secrets.h"
 #include "policy/policy.h"
 
 #define SUGGEST_REASON_SYSTEM_DIR "a directory of the whole system; name the file or a directory below it"
 #define SUGGEST_REASON_WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
-#define SUGGEST_REASON_NOT_LITERAL "no rule permits just this: its name would mean something else there"
 #define SUGGEST_REASON_SECRETS "it is where secrets are kept; if the program must have it, grant it by hand"
 
 /* Whether the text is an entry of the NULL-terminated list. */
@@ -80,7 +78,7 @@ static const char *suggest_get_reason_against_path(const struct suggest_host *ho
 		return SUGGEST_REASON_SECRETS;
 	if (want & POLICY_WRITE && suggest_path_is_below_listed(path, installed))
 		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
-	return literal_find_objection(path) ? SUGGEST_REASON_NOT_LITERAL : NULL;
+	return NULL;
 }
 
 const char *suggest_shorten_path(const struct suggest_host *host, char *path, unsigned want)
