@@ -6,6 +6,7 @@
 #ifndef CALLGATE_SUPERVISOR_BLOCKING_H
 #define CALLGATE_SUPERVISOR_BLOCKING_H
 
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,14 @@ void blocking_free(struct blocking *blocking);
  * responds and ends the record. -errno: no thread was started, so the caller must respond and end the record.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);
+
+/*
+ * Lets a worker have the file of OUTCOME_COPY_FIRST copied (syscalls/account/copying.h), without a response or a
+ * record. 0, or -errno. blocking_pop_copied() gives the notification back then.
+ */
+int blocking_start_copy(struct blocking *blocking, struct call *call, const struct seccomp_notif *notification);
+/* A notification that is to be handled again, as its file is copied. False: there is none. */
+bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification);
 
 /* Whether a worker performs a call of this thread. */
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);

@@ -85,6 +85,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	else
 		dispatch_refuse_unlisted_call(dispatch, notification);
 	call->fails_instead_of_waiting = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
+	call->has_copied_file = dispatch->copied_id == notification->id;
 	call->has_fetched_fd = again;
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
@@ -105,6 +106,22 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 			return;
 		call_fail(call, r);
 	}
+	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
+		/* a worker has the file copied; then the call is judged again (dispatch_copied_notification()) */
+		int r = blocking_start_copy(dispatch->blocking, call, notification);
+
+		if (r == 0)
+			return;
+		close_fd(&call->outcome.fd);
+		call_fail(call, r);
+	}
 	if (!ask_about_denial(dispatch, notification))
 		dispatch_finish_call(dispatch, notification);
+}
+
+void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	dispatch->copied_id = notification->id;
+	dispatch_notification(dispatch, notification);
+	dispatch->copied_id = 0;
 }

@@ -298,6 +298,20 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	return wait_ms;
 }
 
+/* Handles the calls again whose files workers have had copied. */
+static void loop_handle_copied_calls(struct supervisor *supervisor)
+{
+	struct dispatch *dispatch = &supervisor->dispatch;
+	struct seccomp_notif notification;
+
+	while (!(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
+	       blocking_pop_copied(dispatch->blocking, &notification)) {
+		watchdog_begin_notification(supervisor->watchdog);
+		dispatch_copied_notification(dispatch, &notification);
+		watchdog_end_notification(supervisor->watchdog);
+	}
+}
+
 /* Handles all work that is due, except limits. Returns the milliseconds until more is due; -1: nothing is. */
 static int loop_handle_due_work(struct supervisor *supervisor)
 {
@@ -312,6 +326,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));
+	loop_handle_copied_calls(supervisor);
 	if (supervisor->session)
 		wait_ms = loop_get_shorter_wait(wait_ms, session_handle_deadlines(supervisor->session,
 										  supervisor->clock_last_read_ns));

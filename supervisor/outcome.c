@@ -109,6 +109,7 @@ void outcome_carry_out(struct dispatch *dispatch)
 		r = -EINTR; /* has no effect, unless the target thread still waits */
 		break;
 	case OUTCOME_FETCH_DESCRIPTOR:
+	case OUTCOME_COPY_FIRST:
 	case OUTCOME_MAX:
 	default:
 		r = -EPERM; /* a bug: dispatch.c restarts calls with OUTCOME_FETCH_DESCRIPTOR, or makes them fail */

@@ -30,6 +30,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/disk-private.h \
 	syscalls/account/disk.c \
 	syscalls/account/disk.h \
+	syscalls/account/copying.c \
+	syscalls/account/copying.h \
 	syscalls/account/filling.c \
 	syscalls/account/filling.h \
 	syscalls/account/forks.c \

@@ -215,7 +215,7 @@ static bool bases_is_of_begin(const struct workspace_base *base, const struct wo
 {
 	const struct timespec ctime = {base->attributes.ctime_s, base->attributes.ctime_ns};
 
-	return base->record.attributes_len > 0 && (layer->records || times_compare(&ctime, &layer->mounted) < 0);
+	return base->record.attributes_len > 0 && (layer->records || !workspace_time_is_since_mount(layer, &ctime));
 }
 
 /* Whether an entry has the attributes that it had, and was not changed since the change was found. */

@@ -9,13 +9,6 @@
 #include "base/path.h"
 #include "base/times.h"
 
-bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
-{
-	if (time->tv_sec != layer->mounted.tv_sec || time->tv_nsec == 0) /* 0: a file system that has whole seconds */
-		return time->tv_sec > layer->mounted.tv_sec - (time->tv_nsec == 0);
-	return time->tv_nsec >= layer->mounted.tv_nsec;
-}
-
 /* Whether entries were removed from the directory of a path, or added to it, since the mount. 1, 0, or -errno. */
 static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const char *path)
 {
@@ -34,7 +27,7 @@ static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	return conflict_is_since(layer, &st.st_ctim);
+	return workspace_time_is_since_mount(layer, &st.st_ctim);
 }
 
 /* Whether an added entry was in the directory when the run began, and was removed outside since. 1, 0, or -errno. */
@@ -65,7 +58,8 @@ static int conflict_is_moved_dir(const struct workspace_layer *layer, const char
 		return base;
 	if (fstat(base, &st) < 0)
 		return -errno;
-	if (!S_ISDIR(st.st_mode) || !conflict_is_since(layer, &st.st_ctim)) /* what replaces it is judged itself */
+	if (!S_ISDIR(st.st_mode) ||
+	    !workspace_time_is_since_mount(layer, &st.st_ctim)) /* what replaces it is judged itself */
 		return 0;
 	upper = workspace_open_entry(layer->upper_fd, dir);
 	if (upper < 0)
@@ -108,5 +102,6 @@ int workspace_is_conflict(const struct workspace_layer *layer, const struct work
 		return 0; /* renamed by the program: the directory has the old name */
 	if (!base->exists)
 		return conflict_was_removed(layer, change);
-	return conflict_is_since(layer, &base->ctime) && !workspace_bases_has_fingerprint(bases, layer, change);
+	return workspace_time_is_since_mount(layer, &base->ctime) &&
+	       !workspace_bases_has_fingerprint(bases, layer, change);
 }

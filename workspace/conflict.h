@@ -5,9 +5,6 @@
 #include "workspace/bases.h"
 #include "workspace/changes.h"
 
-/* True unless a time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
-bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time);
-
 /*
  * Whether a change may not be applied, because what it replaces was changed since the overlay was mounted: its change
  * time (ctime, which no program can set) is not before that, and it has not the fingerprint of the base, or a directory

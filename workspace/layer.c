@@ -468,3 +468,10 @@ int workspace_layer_root_is_changed(int workspace_fd, size_t at, const char *dir
 	layer.base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
 	return layer.upper_fd < 0 ? layer.upper_fd : layer.base_fd < 0 ? layer.base_fd : layer_compare_roots(&layer);
 }
+
+bool workspace_time_is_since_mount(const struct workspace_layer *layer, const struct timespec *time)
+{
+	if (time->tv_sec != layer->mounted.tv_sec || time->tv_nsec == 0) /* 0: a file system that has whole seconds */
+		return time->tv_sec > layer->mounted.tv_sec - (time->tv_nsec == 0);
+	return time->tv_nsec >= layer->mounted.tv_nsec;
+}

@@ -143,4 +143,7 @@ const char *workspace_get_shown_attribute(const struct workspace_layer *layer, c
  */
 int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd);
 
+/* True unless a time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
+bool workspace_time_is_since_mount(const struct workspace_layer *layer, const struct timespec *time);
+
 #endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/reads.h"
-#include "workspace/conflict.h"
+#include "workspace/layer.h"
 #include "workspace/records.h"
 
 #define READS_BYTES_MAX ((size_t)READS_FILES_MAX * (sizeof(struct read_record) + PATH_MAX)) /* most of the file */
@@ -39,7 +39,7 @@ static bool reads_is_changed(const struct workspace_layer *layer, const struct r
 			     const struct stat *now)
 {
 	if (layer->records)
-		return conflict_is_since(layer, &now->st_ctim);
+		return workspace_time_is_since_mount(layer, &now->st_ctim);
 	return now->st_ino != record->inode || (uint64_t)now->st_size != record->size ||
 	       now->st_mtim.tv_sec != record->mtime_s || now->st_mtim.tv_nsec != (long)record->mtime_ns ||
 	       now->st_ctim.tv_sec != record->ctime_s || now->st_ctim.tv_nsec != (long)record->ctime_ns;

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/times.h"
-#include "workspace/conflict.h"
+#include "workspace/layer.h"
 
 /* Reads the status of a directory below a root. False: it is none, or cannot be read. */
 static bool times_read_dir(int root_fd, const char *path, struct stat *ret_status)
@@ -26,7 +26,8 @@ static bool times_is_to_be_set(const struct workspace_layer *layer, const char *
 	struct stat base, upper;
 
 	return times_read_dir(layer->base_fd, path, &base) && times_read_dir(layer->upper_fd, path, &upper) &&
-	       (!conflict_is_since(layer, &base.st_ctim) || times_compare(&base.st_mtim, &upper.st_mtim) == 0);
+	       (!workspace_time_is_since_mount(layer, &base.st_ctim) ||
+		times_compare(&base.st_mtim, &upper.st_mtim) == 0);
 }
 
 int ws_times_note(struct ws_times *times, const struct plan *plan)

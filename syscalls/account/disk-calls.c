@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk-private.h"
 
 /*
@@ -101,6 +102,8 @@ int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
 		status.st_blocks = 0;
 	bytes = (uint64_t)status.st_blocks * 512;
 	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
+		return -1;
+	if (status.st_nlink > 1 && copying_begin(call, fd) < 0)
 		return -1;
 	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
 	if (status.st_nlink > 1 && !disk_make_copy(fd, &status)) {

@@ -53,10 +53,6 @@ static int filling_fill(struct call *call, int fd, bool for_change)
 
 int filling_complete_file(struct call *call, int fd, bool for_change)
 {
-	struct stat status;
-
-	if ((for_change || filling_is_possible(call)) && fstat(fd, &status) == 0)
-		call_allow_copying(call, &status);
 	return filling_end(call, filling_fill(call, fd, for_change));
 }
 

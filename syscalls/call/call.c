@@ -2,16 +2,10 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
-#include "base/io.h"
 #include "syscalls/account/after.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
-
-/* The least speed that a copy is expected to have, on a slow disk of a busy machine, and what each may take besides. */
-#define COPYING_BYTES_PER_MS UINT64_C(4096)
-#define COPYING_PAUSE_MS UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
 
 void call_return(struct call *call, int64_t value)
 {
@@ -89,13 +83,4 @@ int call_commit_record(struct call *call)
 bool call_thread_still_waits(const struct call *call)
 {
 	return ioctl(call->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
-}
-
-void call_allow_copying(struct call *call, const struct stat *status)
-{
-	const uint64_t bytes = (uint64_t)status->st_size;
-
-	if (S_ISREG(status->st_mode) && bytes > 0)
-		atomic_store(&call->sandbox->copying_until_ns,
-			     io_read_clock_ns() + (COPYING_PAUSE_MS + bytes / COPYING_BYTES_PER_MS) * NS_PER_MS);
 }

@@ -7,12 +7,12 @@
 #define CALLGATE_SYSCALLS_CALL_CALL_H
 
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 #include "audit/audit.h"
 #include "audit/record.h"
 #include "policy/network/net.h"
 #include "policy/policy.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/locks.h"
 #include "syscalls/call/memory.h"
 #include "syscalls/process/ptrace.h"
@@ -46,7 +46,8 @@ struct sandbox {
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
 	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
-	_Atomic uint64_t copying_until_ns; /* call_allow_copying(); 0: nothing is copied. Read by the watchdog */
+	_Atomic uint64_t copying_until_ns; /* copying.h; 0: nothing is copied. Read by the watchdog */
+	struct copied_files copied_files;  /* copying.h */
 	uint64_t bases_bytes;      /* bases.h: bytes of the records of files of workspaces as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
@@ -117,6 +118,8 @@ enum outcome_kind {
 	 * judged
 	 */
 	OUTCOME_FETCH_DESCRIPTOR,
+	/* the file of fd is copied by its file system first; then this call is restarted and judged (copying.h) */
+	OUTCOME_COPY_FIRST,
 	OUTCOME_TARGET_GONE, /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
 };
@@ -188,6 +191,7 @@ struct call {
 	 * (descriptor.h)
 	 */
 	bool has_fetched_fd;
+	bool has_copied_file;            /* the call is made again after OUTCOME_COPY_FIRST */
 	int fetched_fd;                  /* owned; -errno: it could not be fetched */
 	struct policy_decision decision; /* the verdict so far, for the record */
 	/*
@@ -238,13 +242,6 @@ int call_commit_record(struct call *call);
 
 /* Fills an audit record with texts that are borrowed from the call. Used by call_commit_record(). */
 void call_fill_record(const struct call *call, struct audit_record *ret_record);
-
-/*
- * To be called before the call changes a file, or opens it for writing: a file system may copy the whole file first, as
- * overlayfs does. The watchdog does not interrupt the supervisor thread meanwhile: the copy would be lost, and the call
- * would fail with EINTR (ovl_copy_up_file() in fs/overlayfs/copy_up.c).
- */
-void call_allow_copying(struct call *call, const struct stat *status);
 
 /* Whether the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_thread_still_waits(const struct call *call);

@@ -9,6 +9,7 @@
 #include "policy/paths/move.h"
 #include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/filling.h"
 #include "syscalls/call/decode.h"
@@ -59,7 +60,7 @@ static int file_count_copy(struct call *call, int fd)
 	_cleanup_close_ int object = fd;
 
 	return object < 0 || filling_complete_file(call, object, true) < 0 ||
-			       disk_count_copy(call, 0, object, false) < 0
+			       disk_count_copy(call, 0, object, false) < 0 || copying_begin(call, object) < 0
 		       ? -1
 		       : steal_fd(&object);
 }

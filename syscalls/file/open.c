@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/filling.h"
 #include "syscalls/account/memfds.h"
@@ -288,7 +289,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		return;
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit_bytes(call, 0) < 0 || disk_count_copy(call, 0, *pin, flags & O_TRUNC) < 0 ||
-		    disk_watch_file(call, *pin, false) < 0 || file_record_before_change(call, 0) < 0)) {
+		    disk_watch_file(call, *pin, false) < 0 || (!empties && copying_begin(call, *pin) < 0) ||
+		    file_record_before_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);

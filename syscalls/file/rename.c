@@ -16,6 +16,7 @@
 #include "policy/paths/move.h"
 #include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/filling.h"
 #include "syscalls/account/moves.h"
@@ -190,13 +191,15 @@ static int rename_count_copy(struct call *call, const struct rename_operand *end
 {
 	_cleanup_close_ int fd = -1;
 
-	call_allow_copying(call, &end->status);
-	if (!S_ISREG(end->status.st_mode) || (!call->sandbox->disk && !filling_is_possible(call)))
+	if (!S_ISREG(end->status.st_mode) ||
+	    (!call->sandbox->disk && !filling_is_possible(call) && end->status.st_size < COPYING_QUICK_BYTES))
 		return 0;
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* a name that has vanished is not copied */
-	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, false);
+	return filling_complete_file(call, fd, false) < 0 || disk_count_copy(call, i, fd, false) < 0
+		       ? -1
+		       : copying_begin(call, fd);
 }
 
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/filling.h"
 #include "syscalls/file/resolve.h"
@@ -60,7 +61,8 @@ void sys_truncate(struct call *call)
 
 	if (fd < 0 ||
 	    (!(length == 0 && filling_find_emptied(call, fd, &emptied)) && filling_complete_file(call, fd, true) < 0) ||
-	    disk_watch_file(call, fd, false) < 0 || file_record_before_change(call, 0) < 0)
+	    disk_watch_file(call, fd, false) < 0 || copying_begin(call, fd) < 0 ||
+	    file_record_before_change(call, 0) < 0)
 		return;
 	r = truncate(io_proc_fd_path(fd).path, length);
 	file_end_call(call, r);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Large files with --cow: a call that has them copied first takes as long as the copy, and succeeds as natively. The
-# supervisor's watchdog, which interrupts what blocks for 0.2 s, leaves it alone.
+# supervisor's watchdog, which interrupts what blocks for 0.2 s, leaves it alone; other calls go on meanwhile, and so do
+# the limits: a run that is over does not wait for the copy.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/workspace-lib.sh"
 need jq "$PYTHON"
@@ -11,11 +12,21 @@ megabytes=512
 head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"
 picture "$W" >"$T/before"
 cat >"$T/program.py" <<'END'
-import os, sys
+import os, sys, threading, time
+def beside():
+    """Other calls are answered while the file is copied."""
+    thread, gap = threading.Thread(target=os.rename, args=('large', 'other')), 0
+    begin = last = time.monotonic()
+    thread.start()
+    while thread.is_alive():
+        os.stat('.')
+        gap, last = max(gap, time.monotonic() - last), time.monotonic()
+    assert last - begin < 0.5 or gap < (last - begin) / 2, (gap, last - begin)
 def write():
     with open('large', 'r+b') as file:
         file.write(b'y')
-{'rename': lambda: os.rename('large', 'other'), 'chmod': lambda: os.chmod('large', 0o600), 'write': write,
+{'beside': beside,
+ 'rename': lambda: os.rename('large', 'other'), 'chmod': lambda: os.chmod('large', 0o600), 'write': write,
  'truncate': lambda: os.truncate('large', os.stat('large').st_size - 1),
  'utime': lambda: os.utime('large', (1, 1)), 'setxattr': lambda: os.setxattr('large', 'user.a', b'b'),
  'nameless': lambda: os.close(os.open('/proc/self/fd/%d' % os.open('large', os.O_RDONLY), os.O_RDWR))}[sys.argv[1]]()
@@ -25,12 +36,12 @@ with open(name, 'rb') as file:
     print(name, os.stat(name).st_size, first.decode())
 END
 tried=0
-for change in rename chmod write truncate utime setxattr nameless; do
+for change in beside rename chmod write truncate utime setxattr nameless; do
 	"$CALLGATE" run --json --cow --profile python -w "$W" -r "$T/program.py" -- "$PYTHON" "$T/program.py" $change \
 		>"$T/result" 2>"$T/err" || fail "$change: $(jq -r .stderr "$T/result" | tail -n 1) $(cat "$T/err")"
 	name=large size=$((megabytes << 20)) first=x
 	case $change in
-	rename) name=other ;;
+	beside | rename) name=other ;;
 	write) first=y ;;
 	truncate) size=$((size - 1)) ;;
 	esac
@@ -39,5 +50,13 @@ for change in rename chmod write truncate utime setxattr nameless; do
 	tried=$((tried + 1))
 	discard_all
 done
-[ $tried = 7 ] || fail "$tried tried"
+[ $tried = 8 ] || fail "$tried tried"
+# A run whose time is over ends while the file is copied. --timeout 0.2 s may end it before it has begun to.
+"$CALLGATE" run --json --cow --timeout 0.2s --profile python -w "$W" -r "$T/program.py" -- "$PYTHON" -c '
+import os, time
+time.sleep(0.1)
+os.rename("large", "other")
+time.sleep(1000)' >"$T/result" 2>"$T/err"
+[ "$(jq -r .status "$T/result")" = timeout ] || fail "a limit: $(cat "$T/result" "$T/err")"
+discard_all
 cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"

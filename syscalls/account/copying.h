@@ -1,0 +1,40 @@
+/*
+ * Large files that overlayfs copies as a whole before they are changed: a call would wait for the copy, and with it the
+ * supervisor thread, and all other calls of the run. So a worker thread has the file copied first, and then the call is
+ * made again. The overlay may be one of the run, or what the run is in, as in a container.
+ */
+#ifndef CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
+#define CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct call;
+
+#define COPIED_FILES_MAX 64u
+#define COPYING_QUICK_BYTES (64 * 1024) /* a smaller file is copied at once */
+
+/* The files that workers have had copied last. */
+struct copied_files {
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} file[COPIED_FILES_MAX];
+	unsigned count; /* all, of which the last ones are in file[] */
+};
+
+/*
+ * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing or renames it; after
+ * disk_count_copy(), and before the call's record is written. 0; or -1 with OUTCOME_COPY_FIRST. If the file is copied
+ * in the call itself, the watchdog does not interrupt that: the copy would be lost (ovl_copy_up_file() in
+ * fs/overlayfs/copy_up.c), and the call would fail with EINTR.
+ */
+int copying_begin(struct call *call, int fd);
+
+/*
+ * Has the file of fd copied, in any thread. go_on: called when a signal has interrupted that; false: it ends. A file
+ * that cannot be copied so is left to the call itself, which then fails or copies it.
+ */
+void copying_copy(int fd, bool (*go_on)(void *ctx), void *ctx);
+
+#endif
