@@ -154,8 +154,7 @@ static bool named(const char *name, const char *const *list)
 }
 
 /*
- * A deleted directory has no name by which it, "." or ".." could be judged; ".." from an unsearchable one is found by
- * name: see diff-deviations.txt.
+ * A deleted directory has no name by which it, "." or ".." could be judged: see diff-deviations.txt.
  */
 static bool deviates(const struct op *op, const char *kind, const char *shape)
 {
