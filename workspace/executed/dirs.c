@@ -8,7 +8,8 @@
 #include "workspace/executed/git-paths.h"
 #include "workspace/executed/marks.h"
 
-#define EXECUTED_PATH_SIZE (2 * (size_t)PATH_MAX) /* of an absolute path: that of the workspace, and one below */
+/* Of an absolute path: that of the workspace, and one below, each with a slash behind it. */
+#define EXECUTED_PATH_SIZE (2 * (size_t)PATH_MAX + 2)
 
 /* What is known of a directory. */
 struct executed_dir {
