@@ -199,14 +199,20 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/findings.py \
 	cli/inspect/parsers/interpreter.json \
 	cli/inspect/parsers/javascript.js \
+	cli/inspect/parsers/javascript_environment.js \
 	cli/inspect/parsers/patterns.json \
 	cli/inspect/parsers/policy.json \
 	cli/inspect/parsers/python.py \
+	cli/inspect/parsers/python_environment.py \
 	cli/inspect/parsers/python_files.py \
+	cli/inspect/parsers/python_loops.py \
 	cli/inspect/parsers/python_names.py \
+	cli/inspect/parsers/python_paths.py \
 	cli/inspect/parsers/python_variables.py \
 	cli/inspect/parsers/shell.py \
 	cli/inspect/parsers/shell_commands.py \
+	cli/inspect/parsers/shell_environment.py \
+	cli/inspect/parsers/shell_files.py \
 	cli/inspect/parsers/shell_flows.py \
 	cli/inspect/parsers/shell_inputs.py \
 	cli/inspect/parsers/shell_names.py \
