@@ -296,7 +296,7 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 {
 	for (const struct blocking_job *job = blocking->jobs; job; job = job->next)
-		if (job->tid == tid && !atomic_load(&job->thread_is_ending))
+		if (job->tid == tid && (job->copy_for || !atomic_load(&job->thread_is_ending)))
 			return true;
 	return false;
 }

@@ -49,33 +49,37 @@ int copying_begin(struct call *call, int fd)
 	struct sandbox *sandbox = call->sandbox;
 	struct statfs system;
 	struct stat status;
+	bool is_inline;
 	int copied;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
 	    fstatfs(fd, &system) < 0 || system.f_type != OVERLAYFS_SUPER_MAGIC)
 		return 0;
-	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(status.st_size));
-	/* A call that was asked about is performed as it was asked about, at once. */
-	if (status.st_size < COPYING_INLINE_BYTES_MAX || call->has_copied_file || call->effect_check ||
-	    copying_was_done(&sandbox->copied_files, &status))
+	/* A call that was asked about is performed as it was, at once. In others, only small files are copied. */
+	is_inline = call->effect_check || status.st_size < COPYING_INLINE_BYTES_MAX;
+	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(is_inline ? status.st_size : 0));
+	if (is_inline || copying_was_done(&sandbox->copied_files, &status))
 		return 0;
+	if (call->has_copied_file) {
+		copying_note(&sandbox->copied_files, &status);
+		return 0;
+	}
 	copied = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copied < 0)
-		return 0;
-	copying_note(&sandbox->copied_files, &status);
+		return call_fail(call, -errno);
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = copied;
 	return -1;
 }
 
-/* Opens the file for writing, or, where that is not permitted, sets its mode to what it is. 0 or -errno. */
+/* Opens the file for writing, or, where that is refused, sets its mode to what it is. 0 or -errno. */
 static int copying_try(int fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	_cleanup_close_ int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat status;
 
-	if (writer >= 0 || errno != EACCES)
+	if (writer >= 0 || (errno != EACCES && errno != ETXTBSY))
 		return writer < 0 ? -errno : 0;
 	return fstat(fd, &status) < 0 || chmod(link.path, status.st_mode & 07777) < 0 ? -errno : 0;
 }
