@@ -92,6 +92,9 @@ not() { ! "$@"; }
 has_line() { grep -qs -e "$2" "$1"; }
 dead() { [ ! -d "/proc/$1" ] || has_line "/proc/$1/status" '^State:.[ZX]'; }
 
+# unmounted DIR: what ended just now may still have it in use.
+unmounted() { awaited umount "$1" 2>/dev/null || fail "in use: $1"; }
+
 # grows_no_more FILE: nothing has been written to it for 0.3 s.
 grows_no_more()
 {

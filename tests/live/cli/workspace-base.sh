@@ -136,7 +136,7 @@ kept=$(stat -c %s "$TMPDIR"/callgate-*/workspaces/"$id"/0/bases 2>/dev/null || e
 
 # On a full file system the program's write goes on as without a base.
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
-	trap 'umount "$T/small"; live_done' EXIT
+	trap 'unmounted "$T/small"; live_done' EXIT
 	fresh
 	rm "$W/large"
 	head -c 900000 /dev/zero >"$W/two"
@@ -151,7 +151,7 @@ for name in "two", "three":
 	echo outside >"$W/three"
 	conflicts
 	none three 'the file system of TMPDIR was full'
-	umount "$T/small"
+	unmounted "$T/small"
 	export TMPDIR=$was
 	trap live_done EXIT
 fi

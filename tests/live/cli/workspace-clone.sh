@@ -10,7 +10,7 @@ MIB=32
 end()
 {
 	status=$?
-	cd / && umount "$T/fs"
+	cd / && unmounted "$T/fs"
 	(exit $status)
 	live_done
 }

@@ -123,7 +123,7 @@ discard_all
 code=workspace_failed TMPDIR=$W refuses "$W has TMPDIR in it"
 rm -rf "$W"/callgate-*
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
-	trap 'umount "$T/small"; live_done' EXIT
+	trap 'unmounted "$T/small"; live_done' EXIT
 	head -c 6M /dev/zero | tr '\0' x >"$W/a/big"
 	chown 12345:12345 "$W/a/big" # of another user, and not for the group: it is not filled later
 	chmod 604 "$W/a/big"
@@ -142,7 +142,7 @@ with open("a/new", "r+b") as file:
 		fail "read-only: $(TMPDIR=$T/small ws diff "$id" 2>&1)"
 	mount -o remount,rw "$T/small"
 	mount -t tmpfs below "$W/b" && refuses "its layer would lack what is mounted below it, at $W/b" && umount "$W/b"
-	umount "$T/small"
+	unmounted "$T/small"
 	trap live_done EXIT
 fi
 

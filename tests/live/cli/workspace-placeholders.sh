@@ -260,7 +260,7 @@ discard_all
 
 # A full disk: the file stays what it was, and can be opened when there is room.
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
-	trap 'umount "$T/small"; live_done' EXIT
+	trap 'unmounted "$T/small"; live_done' EXIT
 	touch -d 2001-02-03 "$W/unread"
 	TMPDIR=$T/small cow --disk none -- /bin/sh -c 'head -c 2M /dev/zero >fills; cat unread || cat closed
 		stat -c %s:%y:%b unread; rm fills; sha256sum <unread'
@@ -269,7 +269,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T
 	grep -q 'No space left' "$T/result" ||
 		fail "full: $(told)"
 	[ -z "$(TMPDIR=$T/small ws diff "$id" 2>&1)" ] || fail "full: $(TMPDIR=$T/small ws diff "$id" 2>&1)"
-	umount "$T/small"
+	unmounted "$T/small"
 	trap live_done EXIT
 fi
 exit $live_failed

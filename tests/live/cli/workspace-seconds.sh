@@ -9,7 +9,7 @@ need jq mkfs.ext4 losetup
 end()
 {
 	status=$?
-	cd / && umount "$T/fs"
+	cd / && unmounted "$T/fs"
 	(exit $status)
 	live_done
 }

@@ -147,7 +147,7 @@ rm "$W/a/moved"
 
 # ---- a full disk ----
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$T/small" 2>/dev/null; then
-	trap 'umount "$T/small"; live_done' EXIT
+	trap 'unmounted "$T/small"; live_done' EXIT
 	TMPDIR=$T/small
 	for cow in --cow --cow=copy; do
 		id=$(session create $cow --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
@@ -163,6 +163,6 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$
 		session stop "$id"
 		"$CALLGATE" ws discard "$id" || fail "discard"
 	done
-	umount "$T/small"
+	unmounted "$T/small"
 	trap live_done EXIT
 fi
