@@ -113,6 +113,16 @@ void workspace_bases_release(struct workspace_bases *bases)
 	free(bases->item);
 }
 
+int workspace_bases_visit(const struct workspace_bases *bases,
+			  int (*visit)(void *ctx, uint64_t inode, const char *path, size_t len), void *ctx)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < bases->count; i++)
+		r = visit(ctx, bases->item[i].record.inode, bases->item[i].path, bases->item[i].record.path_len);
+	return r;
+}
+
 /* ---- one base ---- */
 
 static int bases_compare_with_key(const void *key, const void *base)

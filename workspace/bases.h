@@ -33,6 +33,13 @@ bool workspace_bases_find(const struct workspace_bases *bases, const struct work
 			  const struct workspace_change *change, char ret_text[PATH_MAX]);
 
 /*
+ * Calls visit with the path, which has no NUL, and the inode number in the directory of each file that has a record, of
+ * a layer of an overlay, until it fails. 0, or what visit has returned.
+ */
+int workspace_bases_visit(const struct workspace_bases *bases,
+			  int (*visit)(void *ctx, uint64_t inode, const char *path, size_t len), void *ctx);
+
+/*
  * True when a file or link of the directory that a change is about has content and attributes as when the program first
  * changed it, whatever its inode number and change time: such as one that callgate ws recover has put back. False when
  * something outside had changed it before the program did.

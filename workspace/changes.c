@@ -14,7 +14,6 @@
 #include "base/content.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "workspace/names/moves.h"
 #include "workspace/names/renames.h"
 
 /* A directory that is yet to be compared. */
@@ -409,8 +408,6 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 		r = workspace_renames_find(layer, changes);
 	if (r == 0 && changes->count > 0)
 		qsort(changes->item, changes->count, sizeof(*changes->item), search_compare_paths);
-	if (r == 0 && changes->keeps_renames_apart)
-		r = workspace_moves_find(layer, changes);
 	workspace_links_sort(&changes->links);
 	return r;
 }

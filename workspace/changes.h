@@ -64,8 +64,8 @@ struct workspace_change {
 	char *old_path; /* of a renamed file: what it was called; owned */
 	char *new_path; /* keeps_renames_apart: what the file that was deleted or replaced is called now; owned */
 	/*
-	 * keeps_renames_apart: what the directory has at this path, and what the layer has; equal numbers may be of one
-	 * file: moves.h. 0: it has one name only
+	 * set by names/moves.h: what the directory has at this path, and what the layer has; equal numbers may be of
+	 * one file. 0: it has one name only
 	 */
 	uint64_t old_file, new_file;
 	enum workspace_change_kind kind;
@@ -79,7 +79,7 @@ struct workspace_changes {
 	struct workspace_links links; /* files of the layer with several names, also of unchanged ones; sorted */
 	/* set by the caller: a renamed file stays two changes, which name each other */
 	bool keeps_renames_apart;
-	bool knows_moves;   /* old_file and new_file are set; else any may be of one file */
+	bool knows_moves; /* set by names/moves.h: false: old_file and new_file are alike, as any may be of one file */
 	bool is_incomplete; /* something could not be read: on_unread was called */
 	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */
 	/* called with the path and -errno for each thing that could not be read; NULL: not called */

@@ -294,20 +294,6 @@ bool workspace_is_lost(const struct workspace_layer *layer, const char *path)
 	       bsearch(path, layer->lost, layer->lost_count, sizeof(*layer->lost), layer_compare_lost);
 }
 
-bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd)
-{
-	const struct workspace_record *record = layer->records ? workspace_records_find(layer->records, path) : NULL;
-	struct stat st;
-
-	if (layer->was_restored)
-		return true;
-	if (!layer->records)
-		return workspace_has_origin(layer, path, upper_fd);
-	if (fstat(upper_fd, &st) < 0)
-		return true;
-	return workspace_records_have_file(layer->records, upper_fd) && !(record && record->kept.inode == st.st_ino);
-}
-
 const char *workspace_get_shown_attribute(const struct workspace_layer *layer, const char *name, char *out)
 {
 	static const char escape[] = "overlay.";

@@ -111,9 +111,6 @@ bool workspace_has_origin(const struct workspace_layer *layer, const char *path,
  */
 bool workspace_is_same_file(const struct workspace_layer *layer, const char *path, int upper_fd);
 
-/* True when an entry of the upper layer, open with O_PATH, may be one of the directory that had another name there. */
-bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd);
-
 /*
  * True for a path of a file whose content is lost, of which only attributes or the name were changed: one that it had
  * in the directory, or that the program gave it.

@@ -40,6 +40,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/journal.h \
 	workspace/layer.c \
 	workspace/layer.h \
+	workspace/names/joined.c \
+	workspace/names/joined.h \
 	workspace/names/links.c \
 	workspace/names/links.h \
 	workspace/names/moves.c \

@@ -84,7 +84,7 @@ bool apply_hold_dirs_with_entries(const struct apply *apply);
 
 /*
  * Leaves out what would remove or overwrite the old name of a file whose new name is left out, and is not made yet.
- * Needs plan->changes.knows_moves. True if it has left out something. Without memory, the apply ends.
+ * True if it has left out something. Without memory, the apply ends.
  */
 bool apply_hold_old_names(struct apply *apply);
 

@@ -85,24 +85,6 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 
 /* ---- all changes ---- */
 
-/*
- * True for what is no directory, was left out, and may be an old entry with another name, which the program has edited
- * since. A content that the directory has is not missed, nor is one of which the old name is known: that is held by
- * itself.
- */
-static bool apply_misses_renamed(const struct plan *plan, const struct workspace_change *change)
-{
-	_cleanup_close_ int fd = -1;
-
-	if (ws_plan_get_state(plan, change) <= PLAN_APPLY || !change->upper.exists || S_ISDIR(change->upper.mode) ||
-	    change->old_path)
-		return false;
-	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
-		return false;
-	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
-	return fd < 0 || workspace_may_be_renamed(plan->layer, change->path, fd);
-}
-
 /* True for a change that deletes something, or replaces a directory or a file by something else. */
 static bool apply_deletes(const struct plan *plan, const struct workspace_change *change)
 {
@@ -110,41 +92,25 @@ static bool apply_deletes(const struct plan *plan, const struct workspace_change
 	       apply_is_instead(change);
 }
 
-/*
- * True for a change that deletes what may be an entry that apply_misses_renamed() is true of. Of a file with several
- * names, overlayfs does not note that it has copied it.
- */
-static bool apply_deletes_file(const struct plan *plan, const struct workspace_change *change)
+/* True when a new entry could not be made. */
+static bool apply_has_failed(const struct plan *plan)
 {
-	if (change->kind != WORKSPACE_DELETED && !apply_is_instead(change))
-		return false;
-	return !S_ISDIR(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
+	return memchr(plan->state, PLAN_FAILED, plan->changes.count) != NULL;
 }
 
-/* Whether deletions are to be left out: PLAN_APPLY: no; PLAN_FAILED: all; PLAN_CONFLICT: those of files. */
-static enum plan_state apply_find_hold(const struct plan *plan)
+/* Tells once that something is held. has_failed: since a new entry could not be made. */
+static void apply_tell_held(struct apply *apply, bool has_failed)
 {
-	enum plan_state state = PLAN_APPLY;
-
-	for (size_t i = 0; i < plan->changes.count; i++)
-		if (plan->state[i] == PLAN_FAILED)
-			return PLAN_FAILED;
-		else if (state == PLAN_APPLY && !plan->changes.knows_moves &&
-			 apply_misses_renamed(plan, &plan->changes.item[i]))
-			state = PLAN_CONFLICT;
-	return state;
-}
-
-static void apply_tell_held(const struct apply *apply, enum plan_state state)
-{
-	if (apply->plan->words.json)
-		return;
-	cli_print_error(APPLY_VERB, "%s",
-			state == PLAN_FAILED
-				? "nothing is deleted, and no directory becomes a file or a file a directory, because "
-				  "not all that is new was put"
-				: "nothing is deleted or overwritten that may be the old name of a file that is left "
-				  "out; to change it nevertheless, name its path alone");
+	if (!apply->plan->words.json && !apply->is_hold_told)
+		cli_print_error(APPLY_VERB, "%s%s",
+				has_failed ? "nothing is deleted, and no directory becomes a file or a file a "
+					     "directory, because not all that is new was put"
+					   : "nothing is deleted or overwritten that may be the old name of a file "
+					     "that is left out; to change it nevertheless, name its path alone",
+				has_failed || apply->plan->changes.knows_moves
+					? ""
+					: ". Which files the run has renamed is not known: it may be any");
+	apply->is_hold_told = true;
 }
 
 /* True when a deletion is still to be made. */
@@ -159,33 +125,34 @@ static bool apply_has_deletions(const struct apply *apply)
 	return false;
 }
 
+/* Leaves out all deletions that are not made yet. True if there are some. */
+static bool apply_hold_all_deletions(const struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	bool held = false;
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+
+		if (plan->state[i] != PLAN_APPLY || apply_is_over(apply, i) || !apply_deletes(plan, change))
+			continue;
+		apply_hold(plan, i, PLAN_FAILED);
+		apply_hold_dirs_above(plan, change->path, PLAN_FAILED);
+		held = true;
+	}
+	return held;
+}
+
 /*
  * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
- * an old one, those are left out that may be of the same file; where nothing tells which, those of all files.
+ * an old one, those are left out that may be of the same file.
  */
 static void apply_hold_some_deletions(struct apply *apply)
 {
-	const struct plan *plan = apply->plan;
-	/* Without one, not all that is left out needs to be opened. */
-	const bool has_deletions = apply_has_deletions(apply);
-	const enum plan_state state = has_deletions ? apply_find_hold(plan) : PLAN_APPLY;
-	bool held = false;
+	const bool has_failed = apply_has_failed(apply->plan);
 
-	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++) {
-		const struct workspace_change *change = &plan->changes.item[i];
-
-		if (plan->state[i] != PLAN_APPLY || apply_is_over(apply, i) ||
-		    !(state == PLAN_FAILED ? apply_deletes(plan, change) : apply_deletes_file(plan, change)))
-			continue;
-		apply_hold(plan, i, state);
-		apply_hold_dirs_above(plan, change->path, state);
-		held = true;
-	}
-	if (state == PLAN_APPLY && has_deletions && plan->changes.knows_moves)
-		held = apply_hold_old_names(apply);
-	if (held && !apply->is_hold_told)
-		apply_tell_held(apply, state);
-	apply->is_hold_told |= held;
+	if (apply_has_deletions(apply) && (has_failed ? apply_hold_all_deletions(apply) : apply_hold_old_names(apply)))
+		apply_tell_held(apply, has_failed);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "cli/ws/open.h"
 #include "cli/ws/versions.h"
 #include "workspace/conflict.h"
+#include "workspace/names/moves.h"
 
 #define PLAN_VERB "ws apply"
 
@@ -197,6 +198,8 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 	r = workspace_changes_find(plan->layer, &plan->changes);
 	if (r == 0)
 		r = workspace_bases_load(plan->layer, &plan->bases);
+	if (r == 0)
+		r = workspace_moves_find(plan->layer, &plan->bases, &plan->changes);
 	if (r == 0 && !plan->words.theirs) /* which removes them with the conflict */
 		r = ws_versions_drop(plan->layer, &plan->bases, &plan->changes);
 	if (r == 0)

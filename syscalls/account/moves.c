@@ -175,19 +175,30 @@ static void moves_add(struct call *call, struct moves *moves, const char *from, 
 
 /* ---- renames ---- */
 
+/* Notes which file of the directory has a name, if that has others (hard links) as well. */
+static void moves_note_inode(struct call *call, struct moves *moves, const char *path, const struct stat *st)
+{
+	char inode[24];
+
+	(void)snprintf(inode, sizeof(inode), "%c%llu", VIEW_MOVES_INODE, (unsigned long long)st->st_ino);
+	if (st->st_nlink > 1)
+		moves_add(call, moves, path, inode);
+}
+
 /*
  * Whether a path may have a file of the directory: it had, or got one by a rename. One in a directory that the program
  * has opened for itself (chmod) is in the overlay, and cannot be looked for in the directory.
  */
-static bool moves_may_be_of_dir(const struct moves *moves, const char *path)
+static bool moves_may_be_of_dir(struct call *call, struct moves *moves, const char *path)
 {
 	struct stat st;
 
-	if (moves_has_name(moves, path))
-		return true;
 	if (fstatat(moves->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno != ENOENT && errno != ENOTDIR;
-	return !S_ISDIR(st.st_mode);
+		return (errno != ENOENT && errno != ENOTDIR) || moves_has_name(moves, path);
+	if (S_ISDIR(st.st_mode))
+		return moves_has_name(moves, path);
+	moves_note_inode(call, moves, path, &st);
+	return true;
 }
 
 /* The names in a directory that gets another name. */
@@ -248,7 +259,10 @@ static void moves_note_in(struct call *call, struct moves *moves, bool is_exchan
 		there = moves_find_below(moves, from);
 	if (to_dir)
 		back = moves_find_below(moves, to);
-	if (moves_may_be_of_dir(moves, from) || (is_exchange && moves_may_be_of_dir(moves, to)))
+	const bool may_be_of_dir = moves_may_be_of_dir(call, moves, from),
+		   may_come_back = is_exchange && moves_may_be_of_dir(call, moves, to);
+
+	if (may_be_of_dir || may_come_back)
 		moves_add(call, moves, from, to);
 	moves_add_below(call, moves, &there, to);
 	moves_add_below(call, moves, &back, from);

@@ -246,6 +246,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-policy.sh \
 	tests/live/cli/workspace-copy.sh \
 	tests/live/cli/workspace-deletions.sh \
+	tests/live/cli/workspace-hardlinks.sh \
 	tests/live/cli/workspace-together.sh \
 	tests/live/cli/workspace-diff.sh \
 	tests/live/cli/workspace-executed.sh \

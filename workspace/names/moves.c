@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "view/copy/copy.h"
 #include "view/copy/moves.h"
+#include "workspace/names/joined.h"
 #include "workspace/records.h"
 
 #define MOVES_BYTES_MAX ((size_t)VIEW_MOVES_NAMES_MAX * PATH_MAX) /* most of the file */
@@ -29,49 +30,36 @@ bool workspace_change_is_old_name(const struct workspace_change *change)
 
 /* ---- of an overlay: names in pairs ---- */
 
-/* The names, as strings of the file. Those of one file lead to the same last one, which leads to itself. */
-struct moves_names {
-	char *text;        /* owned */
-	const char **name; /* sorted; owned */
-	size_t *next;      /* of each name; owned */
-	size_t count;
+/* A name that a file of the directory has, or had when the program first changed it. */
+struct moves_name {
+	uint64_t inode;
+	const char *path; /* borrowed; without NUL */
+	size_t len;
 };
 
-static void moves_names_release(struct moves_names *names)
-{
-	free(names->text);
-	free((void *)names->name);
-	free(names->next);
-}
-#define _cleanup_moves_names_ __attribute__((cleanup(moves_names_release)))
+/* What is known of an overlay. */
+struct moves {
+	char *text; /* of VIEW_MOVES_NAME; owned */
+	struct moves_name *name;
+	size_t count, room;
+	char **copy; /* of paths, with NUL; owned */
+	size_t copies, copies_room;
+	struct joined joined;
+};
 
-static int moves_compare_names(const void *left, const void *right)
+static void moves_release(struct moves *moves)
 {
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
+	for (size_t i = 0; i < moves->copies; i++)
+		free(moves->copy[i]);
+	free((void *)moves->copy);
+	free(moves->name);
+	free(moves->text);
+	joined_release(&moves->joined);
 }
-
-/* The index of a name; names->count: there is none. */
-static size_t moves_find_name(const struct moves_names *names, const char *name)
-{
-	const char **found =
-		names->count > 0 ? bsearch(&name, names->name, names->count, sizeof(*names->name), moves_compare_names)
-				 : NULL;
-
-	return found ? (size_t)(found - names->name) : names->count;
-}
-
-/* The last name of those of one file. Shortens the way there. */
-static size_t moves_find_last(const struct moves_names *names, size_t at)
-{
-	while (names->next[at] != at) {
-		names->next[at] = names->next[names->next[at]];
-		at = names->next[at];
-	}
-	return at;
-}
+#define _cleanup_moves_ __attribute__((cleanup(moves_release)))
 
 /* Reads the file. 1; 0: it is not complete, or of another start of the machine; or -ENOMEM. */
-static int moves_read(const struct workspace_layer *layer, struct moves_names *names, size_t *ret_len, size_t *ret_at)
+static int moves_read(const struct workspace_layer *layer, struct moves *moves, size_t *ret_len, size_t *ret_at)
 {
 	char boot_id[COPY_BOOT_ID_SIZE];
 	struct stat st;
@@ -79,76 +67,122 @@ static int moves_read(const struct workspace_layer *layer, struct moves_names *n
 
 	if (fstatat(layer->dir_fd, VIEW_MOVES_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mode & S_ISVTX)
 		return 0;
-	r = io_read_file(layer->dir_fd, VIEW_MOVES_NAME, MOVES_BYTES_MAX, &names->text, ret_len);
+	r = io_read_file(layer->dir_fd, VIEW_MOVES_NAME, MOVES_BYTES_MAX, &moves->text, ret_len);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	copy_read_boot_id(boot_id);
 	*ret_at = strlen(boot_id) + 1;
-	return *boot_id && *ret_len >= *ret_at && names->text[*ret_len - 1] == '\0' &&
-	       strcmp(names->text, boot_id) == 0;
+	return *boot_id && *ret_len >= *ret_at && moves->text[*ret_len - 1] == '\0' &&
+	       strcmp(moves->text, boot_id) == 0;
 }
 
-/* Sorts the names that begin at `at`, each once. 0 or -ENOMEM. */
-static int moves_sort_names(struct moves_names *names, size_t at, size_t len)
+/* Adds a name of a file. 0 or -ENOMEM. */
+static int moves_add_name(void *ctx, uint64_t inode, const char *path, size_t len)
 {
-	size_t room = 0, all = 0;
+	struct moves *moves = ctx;
 
-	for (; at < len; at += strlen(names->text + at) + 1) {
-		if (!array_reserve(&names->name, all, &room))
-			return -ENOMEM;
-		names->name[all++] = names->text + at;
-	}
-	if (all > 0)
-		qsort(names->name, all, sizeof(*names->name), moves_compare_names);
-	for (size_t i = 0; i < all; i++)
-		if (names->count == 0 || strcmp(names->name[names->count - 1], names->name[i]) != 0)
-			names->name[names->count++] = names->name[i];
-	names->next = malloc((names->count + 1) * sizeof(*names->next));
-	if (!names->next)
+	if (!array_reserve(&moves->name, moves->count, &moves->room))
 		return -ENOMEM;
-	for (size_t i = 0; i < names->count; i++)
-		names->next[i] = i;
+	moves->name[moves->count++] = (struct moves_name){.inode = inode, .path = path, .len = len};
 	return 0;
 }
 
-/* Lets the names of each pair lead to the same one. */
-static void moves_unite_pairs(const struct moves_names *names, size_t at, size_t len)
+/* Adds what the file says: pairs, and names of files with several. 0 or -ENOMEM. */
+static int moves_add_pairs(struct moves *moves, size_t at, size_t len)
 {
-	while (at < len) {
-		const char *from = names->text + at, *to = from + strlen(from) + 1;
+	int r = 0;
 
-		if (to >= names->text + len) /* one that was not wholly written, before its rename */
-			return;
-		names->next[moves_find_last(names, moves_find_name(names, from))] =
-			moves_find_last(names, moves_find_name(names, to));
-		at = (size_t)(to - names->text) + strlen(to) + 1;
+	while (r == 0 && at < len) {
+		const char *from = moves->text + at, *to = from + strlen(from) + 1;
+
+		if (to >= moves->text + len) /* one that was not wholly written, before its rename */
+			break;
+		if (*to == VIEW_MOVES_INODE)
+			r = moves_add_name(moves, strtoull(to + 1, NULL, 10), from, strlen(from));
+		else if (!joined_add(&moves->joined, from, to))
+			r = -ENOMEM;
+		at = (size_t)(to - moves->text) + strlen(to) + 1;
 	}
+	return r;
 }
 
-/* Sets the files of all changes of an overlay. 0 or -ENOMEM. */
-static int moves_find_by_names(const struct workspace_layer *layer, struct workspace_changes *changes)
+static int moves_compare_names(const void *left, const void *right)
 {
-	_cleanup_moves_names_ struct moves_names names = {.count = 0};
+	const struct moves_name *a = left, *b = right;
+	const size_t shorter = a->len < b->len ? a->len : b->len;
+	int r = (a->inode > b->inode) - (a->inode < b->inode);
+
+	if (r == 0)
+		r = memcmp(a->path, b->path, shorter);
+	return r ? r : (a->len > b->len) - (a->len < b->len);
+}
+
+/* The path of a name, with its NUL. NULL: no memory. */
+static const char *moves_copy_path(struct moves *moves, const struct moves_name *name)
+{
+	if (!array_reserve(&moves->copy, moves->copies, &moves->copies_room))
+		return NULL;
+	moves->copy[moves->copies] = strndup(name->path, name->len);
+	return moves->copy[moves->copies] ? moves->copy[moves->copies++] : NULL;
+}
+
+/* Makes pairs of the names of one inode number. 0 or -ENOMEM. */
+static int moves_join_inodes(struct moves *moves)
+{
+	const struct moves_name *last;
+	const char *last_path = NULL;
+
+	if (moves->count == 0)
+		return 0;
+	qsort(moves->name, moves->count, sizeof(*moves->name), moves_compare_names);
+	last = moves->name;
+	for (const struct moves_name *name = moves->name + 1; name < moves->name + moves->count; name++) {
+		const char *path;
+
+		if (name->inode == last->inode && moves_compare_names(name, last) != 0) {
+			if (!last_path)
+				last_path = moves_copy_path(moves, last);
+			path = last_path ? moves_copy_path(moves, name) : NULL;
+			if (!path || !joined_add(&moves->joined, last_path, path))
+				return -ENOMEM;
+			last_path = path;
+		} else if (name->inode != last->inode) {
+			last_path = NULL;
+		}
+		last = name;
+	}
+	return 0;
+}
+
+/* Sets the files of all changes of an overlay. 1; 0: they are not known; or -ENOMEM. */
+static int moves_find_by_names(const struct workspace_layer *layer, const struct workspace_bases *bases,
+			       struct workspace_changes *changes)
+{
+	_cleanup_moves_ struct moves moves = {.count = 0};
 	size_t at = 0, len = 0;
-	int r = moves_read(layer, &names, &len, &at);
+	int r = bases->is_incomplete ? 0 : moves_read(layer, &moves, &len, &at);
 
 	if (r <= 0)
 		return r;
-	r = moves_sort_names(&names, at, len);
-	if (r < 0)
-		return r;
-	moves_unite_pairs(&names, at, len);
-	for (size_t i = 0; i < changes->count; i++) {
+	r = moves_add_pairs(&moves, at, len);
+	if (r == 0)
+		r = workspace_bases_visit(bases, moves_add_name, &moves);
+	for (size_t i = 0; r == 0 && i < changes->count; i++)
+		if (changes->item[i].base.exists)
+			r = moves_add_name(&moves, changes->item[i].base.ino, changes->item[i].path,
+					   strlen(changes->item[i].path));
+	if (r == 0)
+		r = moves_join_inodes(&moves);
+	if (r == 0)
+		r = joined_unite(&moves.joined);
+	for (size_t i = 0; r == 0 && i < changes->count; i++) {
 		struct workspace_change *change = &changes->item[i];
-		const size_t found = moves_find_name(&names, change->path);
+		const uint64_t file = joined_find(&moves.joined, change->path);
 
-		if (found == names.count)
-			continue;
-		change->old_file = change->base.exists ? moves_find_last(&names, found) + 1 : 0;
-		change->new_file = change->upper.exists ? moves_find_last(&names, found) + 1 : 0;
+		change->old_file = change->base.exists ? file : 0;
+		change->new_file = change->upper.exists ? file : 0;
 	}
-	changes->knows_moves = true;
-	return 0;
+	return r < 0 ? r : 1;
 }
 
 /* ---- of a copy: inode numbers ---- */
@@ -165,8 +199,8 @@ static void moves_set_inodes(const struct workspace_layer *layer, struct workspa
 	fd = workspace_open_entry(layer->upper_fd, change->path);
 	if (fd < 0 || workspace_records_have_file(layer->records, fd))
 		change->new_file = change->upper.ino;
-	if (change->new_file == change->old_file) /* it has its name still */
-		change->new_file = change->old_file = 0;
+	if (change->new_file == change->old_file) /* it has its name still; in the directory it may have others */
+		change->old_file = 0;
 }
 
 /* ---- both ---- */
@@ -213,24 +247,67 @@ static int moves_drop_single(struct workspace_changes *changes)
 	return list ? 0 : -ENOMEM;
 }
 
-int workspace_moves_find(const struct workspace_layer *layer, struct workspace_changes *changes)
-{
-	int r = 0;
+/* ---- of any, where nothing is known ---- */
 
-	changes->knows_moves = layer->records != NULL;
-	if (!layer->records)
-		r = moves_find_by_names(layer, changes);
+/* True for a file of the directory that may have had several names when the run began. */
+static bool moves_may_have_names(const struct workspace_layer *layer, const struct workspace_entry *base)
+{
+	return base->exists && !S_ISDIR(base->mode) &&
+	       (base->nlink > 1 || workspace_time_is_since_mount(layer, &base->ctime));
+}
+
+/*
+ * True for a new entry that may be an old one with another name. overlayfs does not note that it has copied a file with
+ * several names (has_names: there may be some), nor, for a user, a link. Of equal contents the old name is known.
+ */
+static bool moves_may_be_old(const struct workspace_layer *layer, const struct workspace_change *change, bool has_names)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!change->upper.exists || change->old_path)
+		return false;
+	if (layer->was_restored || has_names || !S_ISREG(change->upper.mode))
+		return true;
+	fd = workspace_open_entry(layer->upper_fd, change->path);
+	return fd < 0 || workspace_has_origin(layer, change->path, fd);
+}
+
+/* Lets all changes be of one file, as far as they may be. */
+static void moves_set_unknown(const struct workspace_layer *layer, struct workspace_changes *changes)
+{
+	bool has_names = false;
+
+	for (size_t i = 0; !has_names && i < changes->count; i++)
+		has_names = moves_may_have_names(layer, &changes->item[i].base);
 	for (size_t i = 0; i < changes->count; i++) {
 		struct workspace_change *change = &changes->item[i];
 
-		if (layer->records)
+		change->old_file = change->base.exists;
+		change->new_file = moves_may_be_old(layer, change, has_names);
+	}
+}
+
+int workspace_moves_find(const struct workspace_layer *layer, const struct workspace_bases *bases,
+			 struct workspace_changes *changes)
+{
+	int r = layer->records != NULL;
+
+	if (!layer->was_restored && !layer->records)
+		r = moves_find_by_names(layer, bases, changes);
+	if (r < 0)
+		return r;
+	changes->knows_moves = r > 0 && !layer->was_restored;
+	if (!changes->knows_moves)
+		moves_set_unknown(layer, changes);
+	for (size_t i = 0; i < changes->count; i++) {
+		struct workspace_change *change = &changes->item[i];
+
+		if (changes->knows_moves && layer->records)
 			moves_set_inodes(layer, change);
 		if (change->base.exists && S_ISDIR(change->base.mode)) /* what is in it has changes of its own */
 			change->old_file = 0;
 		if (change->upper.exists && S_ISDIR(change->upper.mode))
 			change->new_file = 0;
 	}
-	if (layer->was_restored)
-		changes->knows_moves = false;
-	return r < 0 ? r : moves_drop_single(changes);
+	return moves_drop_single(changes);
 }

@@ -199,17 +199,45 @@ for change in 'mv ax e' 'mv d e'; do
 	ws discard "$id" || fail "discard"
 done
 
-# All files stay where the notes of the renames are missing, or are of an earlier start of the machine.
+# All files stay where the notes of the renames are missing, or are of an earlier start of the machine; so they do where
+# not all bases could be kept, by which hard links are known. What is overwritten stays as well.
 if [ "$(jq -r .workspace.by "$T/result")" = overlay ]; then
-	for notes in rm 'chmod +t' 'sed -i s/^./x/'; do
-		play 'mv ax .envrc; echo edited >>.envrc; rm gone'
-		# shellcheck disable=SC2086 # words
-		$notes "$TMPDIR/callgate-$(id -u)/workspaces/$id/0/moves"
-		applies 3 "$notes"
-		has "$notes" ax 'old ax'
-		has "$notes" gone 'old gone'
-		ws discard "$id" || fail "discard"
+	for notes in 'rm moves' 'chmod +t moves' 'sed -i s/^./x/ moves' 'chmod +t bases'; do
+		for change in 'mv ax .envrc; echo edited >>.envrc; rm gone' \
+			'mv b .envrc; echo edited >>.envrc; echo new >b; rm gone' \
+			'mv b .envrc; mv ax b; echo edited | tee -a b >>.envrc; rm gone' \
+			'mv b .envrc; ln -s ax b; echo edited >>.envrc; rm gone'; do
+			play "$change; echo n >n"
+			# shellcheck disable=SC2086 # words
+			(cd "$TMPDIR/callgate-$(id -u)/workspaces/$id/0" && $notes)
+			applies 3 "$notes: $change"
+			for name in ax b gone; do has "$notes: $change" $name "old $name"; done
+			has "$notes" n n
+			grep -q 'is not known' "$T/said" || fail "$notes: not said: $(cat "$T/said")"
+			applies 0 "$notes: $change, theirs" --theirs --allow-executed
+			[ ! -e "$W/gone" ] || fail "$notes: not deleted with --theirs"
+			ws diff "$id" || fail "$notes: $(ws diff "$id")"
+			ws discard "$id" || fail "discard"
+		done
 	done
+	# What is new, and not a file that was there, holds nothing.
+	play 'echo all: >Makefile; rm gone; echo edited >>b'
+	rm "$TMPDIR/callgate-$(id -u)/workspaces/$id/0/moves"
+	applies 3 "new, not known"
+	[ ! -e "$W/gone" ] || fail "new, not known: not deleted: $(cat "$T/said")"
+	has "new, not known" b $'old b\nedited'
+	ws discard "$id" || fail "discard"
+	# A file with several names gets no mark when it is copied: then all that is left out may be one.
+	play 'exit 0'
+	ws discard "$id" || fail "discard"
+	ln "$W/ax" "$W/ax2"
+	cg run --json --cow --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
+		'mv ax .envrc; echo edited >>.envrc; rm ax2' >"$T/result" 2>"$T/err"
+	id=$(jq -r .workspace.id "$T/result")
+	rm "$W/ax" "$TMPDIR/callgate-$(id -u)/workspaces/$id/0/moves"
+	applies 3 "hard links, not known"
+	has "hard links, not known" ax2 'old ax'
+	ws discard "$id" || fail "discard"
 fi
 
 strace -o /dev/null true 2>/dev/null || { discard_all; exit 0; }
