@@ -28,6 +28,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
+#include "syscalls/account/dirs.h"
 #include "syscalls/account/moves.h"
 #include "syscalls/account/reads.h"
 #include "syscalls/net/inet.h"
@@ -294,6 +295,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	reads_flush(supervisor->sandbox.reads);
 	reads_free(supervisor->sandbox.reads);
 	moves_free(supervisor->sandbox.moves);
+	dirs_free(supervisor->sandbox.dirs);
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
 	if (supervisor->dispatch.egress)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);

@@ -13,6 +13,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/layer-file.h \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
+	syscalls/account/dirs.c \
+	syscalls/account/dirs.h \
 	syscalls/account/moves.c \
 	syscalls/account/moves.h \
 	syscalls/account/reads.c \

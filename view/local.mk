@@ -10,6 +10,7 @@ libcallgate_view_a_SOURCES += \
 	view/copy/attributes.h \
 	view/copy/copy.c \
 	view/copy/copy.h \
+	view/copy/dirs.h \
 	view/copy/entry.c \
 	view/copy/fill-content.c \
 	view/copy/fill-private.h \

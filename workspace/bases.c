@@ -88,7 +88,10 @@ int workspace_bases_load(const struct workspace_layer *layer, struct workspace_b
 {
 	_cleanup_close_ int fd = openat2_retry(layer->dir_fd, BASES_NAME, O_RDONLY | O_NOFOLLOW | O_NOATIME, 0, 0);
 	struct stat st;
+	int r = workspace_first_dirs_load(layer, &bases->first_dirs);
 
+	if (r < 0)
+		return r;
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
 	if (fstat(fd, &st) < 0)
@@ -111,6 +114,7 @@ void workspace_bases_release(struct workspace_bases *bases)
 	if (bases->text)
 		(void)munmap(bases->text, bases->len);
 	free(bases->item);
+	workspace_first_dirs_release(&bases->first_dirs);
 }
 
 int workspace_bases_visit(const struct workspace_bases *bases,
@@ -146,6 +150,11 @@ static const struct workspace_base *bases_find_record(const struct workspace_bas
 	while (base && base > bases->item && bases_compare_keys(base - 1, base) == 0)
 		base--;
 	return base;
+}
+
+bool workspace_bases_has(const struct workspace_bases *bases, const struct workspace_layer *layer, const char *path)
+{
+	return bases_find_record(bases, layer, path) != NULL;
 }
 
 /* Makes a directory if it is missing, and opens it. A descriptor or -errno. */

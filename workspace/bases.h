@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "workspace/changes.h"
+#include "workspace/first-dirs.h"
 
 struct workspace_base;
 
@@ -18,9 +19,13 @@ struct workspace_bases {
 	size_t count, room;
 	bool were_kept;     /* there is a file of records */
 	bool is_incomplete; /* some record could not be written */
+	struct workspace_first_dirs first_dirs;
 };
 
-/* Reads the bases of a layer. Zero-initialise; workspace_bases_release() frees. 0 or -errno. */
+/*
+ * Reads the bases of a layer, and which directories it began with. Zero-initialise; workspace_bases_release() frees. 0
+ * or -errno.
+ */
 int workspace_bases_load(const struct workspace_layer *layer, struct workspace_bases *bases);
 void workspace_bases_release(struct workspace_bases *bases);
 #define _cleanup_workspace_bases_ __attribute__((cleanup(workspace_bases_release)))
@@ -31,6 +36,9 @@ void workspace_bases_release(struct workspace_bases *bases);
  */
 bool workspace_bases_find(const struct workspace_bases *bases, const struct workspace_layer *layer,
 			  const struct workspace_change *change, char ret_text[PATH_MAX]);
+
+/* True when the directory had a file or link of this path when the program first changed it. */
+bool workspace_bases_has(const struct workspace_bases *bases, const struct workspace_layer *layer, const char *path);
 
 /*
  * Calls visit with the path, which has no NUL, and the inode number in the directory of each file that has a record, of

@@ -68,6 +68,7 @@ struct workspace_change {
 	 * one file. 0: it has one name only
 	 */
 	uint64_t old_file, new_file;
+	bool has_old_name; /* likewise: the directory has a file, at another path, that the new one may be */
 	enum workspace_change_kind kind;
 	unsigned differences;               /* bits of enum workspace_difference; for MODIFIED and RENAMED */
 	struct workspace_entry base, upper; /* in the directory, in the layer */

@@ -31,10 +31,16 @@ static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const
 }
 
 /* Whether an added entry was in the directory when the run began, and was removed outside since. 1, 0, or -errno. */
-static int conflict_was_removed(const struct workspace_layer *layer, const struct workspace_change *change)
+static int conflict_was_removed(const struct workspace_layer *layer, const struct workspace_bases *bases,
+				const struct workspace_change *change)
 {
-	_cleanup_close_ int fd = workspace_open_entry(layer->upper_fd, change->path);
+	_cleanup_close_ int fd = -1;
 
+	if (workspace_bases_has(bases, layer, change->path))
+		return 1;
+	if (change->has_old_name)
+		return 0; /* renamed by the program: what is there is judged by that name */
+	fd = workspace_open_entry(layer->upper_fd, change->path);
 	if (fd < 0)
 		return fd;
 	/* It has an origin also if the program renamed it; then the directory tells. */
@@ -44,13 +50,16 @@ static int conflict_was_removed(const struct workspace_layer *layer, const struc
 /*
  * Whether a directory may be another one than during the run, moved there from outside with all that is in it:
  * the entries in it are as old as they were. One that the program has removed must not have changed at all. In another
- * one entries come and go, also by an apply; that sets both times, and an apply of its own times those of the layer.
- * 1, 0, or -errno.
+ * one entries come and go, also by an apply of another workspace, and its times are set. Where it is not known which
+ * one it was, times tell: entries that come and go set both, and an apply of its own times those of the layer. 1, 0, or
+ * -errno.
  */
-static int conflict_is_moved_dir(const struct workspace_layer *layer, const char *dir)
+static int conflict_is_moved_dir(const struct workspace_layer *layer, const struct workspace_first_dirs *first,
+				 const char *dir)
 {
 	_cleanup_close_ int base = workspace_open_entry(layer->base_fd, dir), upper = -1;
 	struct stat st, layer_st;
+	int is_same;
 
 	if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
 		return 0; /* it is added or replaced itself, and judged there */
@@ -68,11 +77,15 @@ static int conflict_is_moved_dir(const struct workspace_layer *layer, const char
 		return -errno;
 	if (!S_ISDIR(layer_st.st_mode))
 		return 1;
+	is_same = workspace_first_dirs_compare(first, layer, dir, &st);
+	if (is_same >= 0)
+		return !is_same;
 	return times_compare(&st.st_mtim, &st.st_ctim) != 0 && times_compare(&st.st_mtim, &layer_st.st_mtim) != 0;
 }
 
 /* Whether one of the directories that an entry is in may be another one than during the run. 1, 0, or -errno. */
-static int conflict_is_in_moved_dir(const struct workspace_layer *layer, const struct workspace_change *change)
+static int conflict_is_in_moved_dir(const struct workspace_layer *layer, const struct workspace_bases *bases,
+				    const struct workspace_change *change)
 {
 	char dir[PATH_MAX];
 	char *slash;
@@ -81,7 +94,7 @@ static int conflict_is_in_moved_dir(const struct workspace_layer *layer, const s
 	(void)snprintf(dir, sizeof(dir), "%s", change->path);
 	while (r == 0 && (slash = strrchr(dir, '/'))) {
 		*slash = '\0';
-		r = conflict_is_moved_dir(layer, dir);
+		r = conflict_is_moved_dir(layer, &bases->first_dirs, dir);
 	}
 	return r;
 }
@@ -95,13 +108,13 @@ int workspace_is_conflict(const struct workspace_layer *layer, const struct work
 	/* Each entry of a directory that is removed is judged itself, and one that stays keeps it. */
 	if (base->exists && S_ISDIR(base->mode) && change->kind != WORKSPACE_MODIFIED)
 		return 0;
-	r = conflict_is_in_moved_dir(layer, change);
+	r = conflict_is_in_moved_dir(layer, bases, change);
 	if (r != 0)
 		return r;
 	if (change->kind == WORKSPACE_ADDED && change->old_path)
 		return 0; /* renamed by the program: the directory has the old name */
 	if (!base->exists)
-		return conflict_was_removed(layer, change);
+		return conflict_was_removed(layer, bases, change);
 	return workspace_time_is_since_mount(layer, &base->ctime) &&
 	       !workspace_bases_has_fingerprint(bases, layer, change);
 }

@@ -32,6 +32,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/executed/marks.h \
 	workspace/executed/names.c \
 	workspace/executed/names.h \
+	workspace/first-dirs.c \
+	workspace/first-dirs.h \
 	workspace/fold-layer.c \
 	workspace/fold-private.h \
 	workspace/fold.c \
@@ -46,6 +48,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/names/links.h \
 	workspace/names/moves.c \
 	workspace/names/moves.h \
+	workspace/names/old-names.c \
+	workspace/names/old-names.h \
 	workspace/names/renames.c \
 	workspace/names/renames.h \
 	workspace/place-metadata.c \

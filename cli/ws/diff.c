@@ -20,6 +20,7 @@
 #include "syscalls/account/changes.h"
 #include "workspace/bases.h"
 #include "workspace/conflict.h"
+#include "workspace/names/moves.h"
 
 #define DIFF_VERB "ws diff"
 #define DIFF_PATH_COLUMNS_MAX 60 /* most columns of paths with --stat; a longer one moves its numbers to the right */
@@ -191,6 +192,8 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 	r = workspace_changes_find(layer, &changes);
 	if (r == 0 && !options->checkpoint)
 		r = workspace_bases_load(layer, &bases);
+	if (r == 0 && !options->checkpoint)
+		r = workspace_moves_find(layer, &bases, &changes);
 	if (r == 0 && !options->checkpoint)
 		r = ws_versions_drop(layer, &bases, &changes);
 	if (r < 0) {

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/times.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/dirs.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/layer-file.h"
 #include "view/copy/attributes.h"
@@ -292,6 +293,7 @@ void bases_keep(struct call *call, unsigned i)
 	if (!place->mount || !place->mount->layer || place->is_magic_link ||
 	    changes_has_touched_place(call->sandbox->changes, place))
 		return;
+	dirs_note(call, place);
 	path_fd = base_find(place, &base);
 	if (path_fd < 0)
 		return;

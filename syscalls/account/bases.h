@@ -48,7 +48,8 @@ struct base_attributes {
 
 /*
  * To be called before the first effect on call->resolved_place[i], which is not yet in call->sandbox->changes. Keeps
- * the file there if a workspace has it. That cannot fail: the call goes on without a base.
+ * the file there if a workspace has it, and notes the directories that it is in (dirs.h). That cannot fail: the call
+ * goes on without a base.
  */
 void bases_keep(struct call *call, unsigned i);
 

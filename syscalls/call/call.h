@@ -45,6 +45,7 @@ struct sandbox {
 	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
+	struct dirs *dirs;         /* account/dirs.h: directories of workspaces; NULL: none */
 	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
 	_Atomic uint64_t copying_until_ns; /* copying.h; 0: nothing is copied. Read by the watchdog */
 	struct copied_files copied_files;  /* copying.h */

@@ -244,6 +244,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-dirs-hostile.sh \
 	tests/live/cli/workspace-placeholders.sh \
 	tests/live/cli/workspace-policy.sh \
+	tests/live/cli/workspace-changed-dirs.sh \
 	tests/live/cli/workspace-copy.sh \
 	tests/live/cli/workspace-deletions.sh \
 	tests/live/cli/workspace-hardlinks.sh \

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/times.h"
+#include "view/copy/dirs.h"
 #include "view/copy/private.h"
 
 #define COPY_NEW_RECORDS_NAME COPY_RECORDS_NAME ".new"
@@ -213,6 +214,28 @@ static int copy_write_placeholders(const struct copy *copy, int dir_fd, int reco
 	return r < 0 ? r : io_write_all(fd, copy->placeholder, copy->placeholders * sizeof(*copy->placeholder));
 }
 
+/* Writes which directories were copied. One that cannot be found any more is left. 0 or -errno. */
+static int copy_write_dirs(const struct copy *copy, int dir_fd)
+{
+	const int fd = openat(dir_fd, VIEW_DIRS_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	for (size_t i = 0; file && i < copy->dirs; i++) {
+		const char *path = copy->dir[i].path;
+		struct view_dir_record record = {.path_len = (uint32_t)strlen(path)};
+		struct stat st;
+
+		if (!*path || fstatat(copy->from_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		record.inode = st.st_ino;
+		record.ctime_s = st.st_ctim.tv_sec;
+		record.ctime_ns = (uint32_t)st.st_ctim.tv_nsec;
+		if (fwrite(&record, sizeof(record), 1, file) != 1 || fwrite(path, record.path_len, 1, file) != 1)
+			return errno ? -errno : -EIO;
+	}
+	return file && fflush(file) == 0 ? 0 : -errno;
+}
+
 int copy_make_records(struct copy *copy, int dir_fd)
 {
 	const int fd =
@@ -222,6 +245,8 @@ int copy_make_records(struct copy *copy, int dir_fd)
 
 	if (r == 0)
 		r = copy_write_placeholders(copy, dir_fd, fileno(file));
+	if (r == 0)
+		r = copy_write_dirs(copy, dir_fd);
 	if (r == 0 && renameat(dir_fd, COPY_NEW_RECORDS_NAME, dir_fd, COPY_RECORDS_NAME) < 0)
 		r = -errno;
 	return r < 0 ? copy_fail(copy, r, "",

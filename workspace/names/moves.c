@@ -12,6 +12,7 @@
 #include "view/copy/copy.h"
 #include "view/copy/moves.h"
 #include "workspace/names/joined.h"
+#include "workspace/names/old-names.h"
 #include "workspace/records.h"
 
 #define MOVES_BYTES_MAX ((size_t)VIEW_MOVES_NAMES_MAX * PATH_MAX) /* most of the file */
@@ -154,6 +155,20 @@ static int moves_join_inodes(struct moves *moves)
 	return 0;
 }
 
+/* Finds which new entries are files that the directory has by another name. 0 or -ENOMEM. */
+static int moves_find_old_names(const struct moves *moves, const struct workspace_layer *layer,
+				struct workspace_changes *changes)
+{
+	_cleanup_old_names_ struct old_names old = {.count = 0};
+	int r = old_names_init(&old, layer, changes);
+
+	for (size_t i = 0; r == 0 && old.count > 0 && i < moves->joined.count; i++)
+		old_names_look(&old, joined_find(&moves->joined, moves->joined.name[i]), moves->joined.name[i]);
+	if (r == 0)
+		old_names_set(&old, changes);
+	return r;
+}
+
 /* Sets the files of all changes of an overlay. 1; 0: they are not known; or -ENOMEM. */
 static int moves_find_by_names(const struct workspace_layer *layer, const struct workspace_bases *bases,
 			       struct workspace_changes *changes)
@@ -182,6 +197,8 @@ static int moves_find_by_names(const struct workspace_layer *layer, const struct
 		change->old_file = change->base.exists ? file : 0;
 		change->new_file = change->upper.exists ? file : 0;
 	}
+	if (r == 0)
+		r = moves_find_old_names(&moves, layer, changes);
 	return r < 0 ? r : 1;
 }
 
@@ -201,6 +218,19 @@ static void moves_set_inodes(const struct workspace_layer *layer, struct workspa
 		change->new_file = change->upper.ino;
 	if (change->new_file == change->old_file) /* it has its name still; in the directory it may have others */
 		change->old_file = 0;
+}
+
+/* Finds which new entries are files that the directory has by another name. 0 or -ENOMEM. */
+static int moves_find_old_inodes(const struct workspace_layer *layer, struct workspace_changes *changes)
+{
+	_cleanup_old_names_ struct old_names old = {.count = 0};
+	int r = old_names_init(&old, layer, changes);
+
+	for (size_t i = 0; r == 0 && old.count > 0 && i < layer->records->count; i++)
+		old_names_look(&old, layer->records->item[i].kept.inode, layer->records->item[i].path);
+	if (r == 0)
+		old_names_set(&old, changes);
+	return r;
 }
 
 /* ---- both ---- */
@@ -309,5 +339,6 @@ int workspace_moves_find(const struct workspace_layer *layer, const struct works
 		if (change->upper.exists && S_ISDIR(change->upper.mode))
 			change->new_file = 0;
 	}
-	return moves_drop_single(changes);
+	r = changes->knows_moves && layer->records ? moves_find_old_inodes(layer, changes) : 0;
+	return r < 0 ? r : moves_drop_single(changes);
 }

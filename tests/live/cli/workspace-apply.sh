@@ -302,8 +302,9 @@ said '.: conflict, not applied: it was changed outside since the run began; base
 ws 0 apply --theirs "$id"
 [ "$(stat -c %a "$W")" = 750 ] || fail "the mode: $(stat -c %a "$W")"
 [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g "$W")" = 0:77 ] || fail "the owner: $(stat -c %u:%g "$W")"
-[[ $change != *python3* ]] || [ "$(getfattr --only-values -n user.x "$W" 2>&1)" = y ] || fail "the attributes"
-[[ $change != *python3* ]] || [ "$(getfattr --only-values -n user.kept "$W" 2>&1)" = k ] || fail "attributes are lost"
+attribute() { getfattr --absolute-names --only-values -n "$1" "$W" 2>&1; }
+[[ $change != *python3* ]] || [ "$(attribute user.x)" = y ] || fail "the attributes"
+[[ $change != *python3* ]] || [ "$(attribute user.kept)" = k ] || fail "attributes are lost"
 ws 0 diff "$id"
 discard_all
 
@@ -349,7 +350,7 @@ ws 0 apply "$id"
 discard_all
 fresh
 cow /bin/sh -c 'mv one a/uno; echo edited >>a/uno'
-echo me >"$W/a/mine"
+echo me >"$W/a/uno"
 ws 3 apply "$id"
 said 'nothing is deleted'
 has one one
