@@ -57,7 +57,7 @@ if command -v strace >/dev/null; then
 	# shellcheck disable=SC2016
 	same "strace -p" sh -c 'sleep 600 & pid=$!
 		strace -o calls -p $pid 2>said & tracer=$!
-		until grep -q attached said || ! kill -0 $tracer; do sleep 0.05; done
+		until grep -qs attached said || ! kill -0 $tracer; do sleep 0.05; done
 		kill $pid; wait $tracer; grep -o "killed by SIGTERM" calls; rm calls said'
 	cg_run extended -w "$T/w" --json -- strace true >"$T/json" 2>"$T/err"
 	jq -e '.denials[] | select(.reason == "exec_of_traced") | .suggest | contains("attach")' "$T/json" >"$T/out" ||
