@@ -64,7 +64,7 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	openssh-client=ssh redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp
 	python3-requests
 	python3-grpcio python3-websockets python3-h2 apache2-bin=apache2 lighttpd=lighttpd gunicorn=gunicorn
-	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
+	dnsmasq-base=dnsmasq acl=setfacl attr=setfattr tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
 	slurm-wlm=slurmctld munge=munged
 	btrfs-progs=mkfs.btrfs iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg
 	gpg-agent=gpg-agent gojq=gojq less=less patch=patch dbus-daemon=dbus-daemon postgresql

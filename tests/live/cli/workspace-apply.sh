@@ -303,8 +303,8 @@ ws 0 apply --theirs "$id"
 [ "$(stat -c %a "$W")" = 750 ] || fail "the mode: $(stat -c %a "$W")"
 [ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g "$W")" = 0:77 ] || fail "the owner: $(stat -c %u:%g "$W")"
 attribute() { getfattr --absolute-names --only-values -n "$1" "$W" 2>&1; }
-[[ $change != *python3* ]] || [ "$(attribute user.x)" = y ] || fail "the attributes"
-[[ $change != *python3* ]] || [ "$(attribute user.kept)" = k ] || fail "attributes are lost"
+[[ $change != *python3* ]] || [ "$(attribute user.x)" = y ] || fail "the attributes: $(attribute user.x)"
+[[ $change != *python3* ]] || [ "$(attribute user.kept)" = k ] || fail "attributes are lost: $(attribute user.kept)"
 ws 0 diff "$id"
 discard_all
 
@@ -350,7 +350,7 @@ ws 0 apply "$id"
 discard_all
 fresh
 cow /bin/sh -c 'mv one a/uno; echo edited >>a/uno'
-echo me >"$W/a/uno"
+echo me >"$W/a/mine"
 ws 3 apply "$id"
 said 'nothing is deleted'
 has one one
