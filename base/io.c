@@ -14,6 +14,7 @@
 #include "base/path.h"
 
 #define COPY_CHUNK_BYTES 65536
+#define COPY_STEP_BYTES ((off_t)64 << 20) /* copied between two questions whether to go on */
 
 bool io_error_means_absent(int error)
 {
@@ -282,16 +283,20 @@ int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 	return err;
 }
 
-int io_copy_sparse(int from_fd, int to_fd)
+int io_copy_sparse(int from_fd, int to_fd, const struct io_go_on *go_on)
 {
 	off_t size = lseek(from_fd, 0, SEEK_END), data = 0, hole = 0, end = 0;
 	uint64_t copied = 0;
 	int r = size < 0 ? -errno : 0;
 
 	while (r == 0 && (data = lseek(from_fd, hole, SEEK_DATA)) >= 0 && data < size) {
+		if (go_on && !go_on->asks(go_on->ctx))
+			return -ECANCELED;
 		hole = lseek(from_fd, data, SEEK_HOLE);
 		if (hole < 0 || lseek(from_fd, data, SEEK_SET) < 0 || lseek(to_fd, data, SEEK_SET) < 0)
 			return -errno;
+		if (hole - data > COPY_STEP_BYTES)
+			hole = data + COPY_STEP_BYTES;
 		r = io_copy_bytes(from_fd, to_fd, (uint64_t)(hole - data), &copied);
 		if (r == 0 && copied == 0)
 			break; /* the file was truncated meanwhile */

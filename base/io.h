@@ -87,8 +87,17 @@ int io_write_once(int dirfd, const char *path, const char *text);
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 
-/* Copies a whole regular file into an empty one. Holes stay holes: they can be terabytes large. 0 or -errno. */
-int io_copy_sparse(int from_fd, int to_fd);
+/* Whether what takes long is to go on: asked every few tenths of a second. */
+struct io_go_on {
+	bool (*asks)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Copies a whole regular file into an empty one. Holes stay holes: they can be terabytes large. go_on may be NULL. 0;
+ * -ECANCELED: it is not to go on; or -errno.
+ */
+int io_copy_sparse(int from_fd, int to_fd, const struct io_go_on *go_on);
 
 /* Removes a directory tree, following no links; chmods directories that the owner may not write. 0 or -errno. */
 int io_remove_tree(int dirfd, const char *name);

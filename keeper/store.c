@@ -111,7 +111,7 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	to = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	error = io_copy_sparse(from_fd, to);
+	error = io_copy_sparse(from_fd, to, NULL);
 	if (error == 0 && (fchmod(to, st->st_mode & 0777) < 0 || futimens(to, times) < 0 || fstat(to, &copy) < 0 ||
 			   renameat(dir, partial, dir, name) < 0))
 		error = -errno;

@@ -13,11 +13,10 @@
 #include "base/proc/stat.h"
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
-#include "syscalls/account/copying.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
 
-#define BLOCKING_THREAD_STACK_BYTES (64u * 1024) /* stack of a worker thread */
+#define BLOCKING_THREAD_STACK_BYTES (160u * 1024) /* stack of a worker thread; io_copy_sparse() takes 64 KiB */
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
 /* how long worker threads are interrupted until their calls end */
@@ -31,10 +30,12 @@ struct blocking_job {
 	pthread_t thread;
 	struct delayed_response delayed_response;
 	pid_t tid;
-	int fd;                 /* what is opened, or the socket of `work`; both are owned by the worker thread */
-	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
+	int fd;                 /* what is opened, or what `work` is done on; both are owned by the worker thread */
+	struct call_work *work; /* OUTCOME_BLOCKING_WORK, OUTCOME_COPY_FIRST: done on fd; else NULL */
 	int open_flags;         /* of an open that may wait, for a FIFO */
-	struct seccomp_notif *copy_for; /* blocking_start_copy(): the notification; owned; NULL: another job */
+	/* blocking_start_copy(): the notification; owned; NULL: another job. Then fd and work are not the thread's */
+	struct seccomp_notif *copy_for;
+	int64_t copy_result;
 	bool cloexec;           /* the descriptor is injected with O_CLOEXEC */
 	bool performs_call_work; /* OUTCOME_BLOCKING_WORK */
 	bool open_must_not_wait; /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
@@ -140,9 +141,9 @@ static void *job_run_thread(void *argument)
 	int64_t result; /* a value or -errno */
 
 	if (job->copy_for) {
-		copying_copy(job->fd, blocking_job_may_retry_copy, job);
-		(void)close(job->fd);
+		job->copy_result = job->work->run(job->work, job->fd, blocking_job_may_retry_copy, job);
 		atomic_store(&job->thread_is_ending, true);
+		(void)kill(getpid(), SIGCHLD); /* the loop looks at its jobs then, before the next tick */
 		return NULL;
 	}
 	result = job->work ? job->work->run(job->work, job->fd, blocking_job_may_retry_syscall, job)
@@ -177,6 +178,12 @@ static void blocking_free_job(struct blocking *blocking, struct blocking_job **a
 
 	*at = job->next;
 	(void)pthread_join(job->thread, NULL);
+	if (job->copy_for) {
+		if (job->work->end)
+			job->work->end(job->work, job->fd, job->copy_result);
+		job->work->free(job->work);
+		(void)close(job->fd);
+	}
 	free(job->copy_for);
 	free(job);
 	blocking->job_count--;
@@ -235,6 +242,7 @@ int blocking_start_copy(struct blocking *blocking, struct call *call, const stru
 	*job = (struct blocking_job){.delayed_response = answer_make_for_later_response(call),
 				     .tid = call->tid,
 				     .fd = call->outcome.fd,
+				     .work = call->outcome.blocking_work,
 				     .copy_for = malloc(sizeof(*job->copy_for))};
 	if (job->copy_for)
 		*job->copy_for = *notification;
@@ -246,7 +254,7 @@ int blocking_start_copy(struct blocking *blocking, struct call *call, const stru
 	return r;
 }
 
-bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification)
+bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification, int64_t *ret_result)
 {
 	struct blocking_job **at = &blocking->jobs;
 
@@ -255,6 +263,7 @@ bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_no
 	if (!*at)
 		return false;
 	*ret_notification = *(*at)->copy_for;
+	*ret_result = (*at)->copy_result;
 	blocking_free_job(blocking, at);
 	return true;
 }

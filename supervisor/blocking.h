@@ -34,12 +34,12 @@ void blocking_free(struct blocking *blocking);
 int blocking_start_call(struct blocking *blocking, struct call *call);
 
 /*
- * Lets a worker have the file of OUTCOME_COPY_FIRST copied (syscalls/account/copying.h), without a response or a
- * record. 0, or -errno. blocking_pop_copied() gives the notification back then.
+ * Lets a worker do the work of OUTCOME_COPY_FIRST (syscalls/account/copying.h), without a response or a record. 0: it
+ * has taken what the outcome owned; or -errno. blocking_pop_copied() gives the notification back then.
  */
 int blocking_start_copy(struct blocking *blocking, struct call *call, const struct seccomp_notif *notification);
-/* A notification that is to be handled again, as its file is copied. False: there is none. */
-bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification);
+/* A notification that is to be handled again, as its file is copied, with what the work returned. False: none is. */
+bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification, int64_t *ret_result);
 
 /* Whether a worker performs a call of this thread. */
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);

@@ -7,6 +7,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/ask/ask.h"
 #include "supervisor/dispatch-call.h"
+#include "supervisor/outcome.h"
 #include "supervisor/session/session.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/net/netlink.h"
@@ -86,6 +87,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_refuse_unlisted_call(dispatch, notification);
 	call->fails_instead_of_waiting = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
 	call->has_copied_file = dispatch->copied_id == notification->id;
+	call->fill_error = call->has_copied_file ? dispatch->fill_error : 0;
 	call->has_fetched_fd = again;
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
@@ -112,16 +114,18 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 
 		if (r == 0)
 			return;
-		close_fd(&call->outcome.fd);
+		outcome_release(&call->outcome);
 		call_fail(call, r);
 	}
 	if (!ask_about_denial(dispatch, notification))
 		dispatch_finish_call(dispatch, notification);
 }
 
-void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
+void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification, int64_t result)
 {
 	dispatch->copied_id = notification->id;
+	dispatch->fill_error =
+		result == -ECANCELED ? 0 : (int)result; /* -ECANCELED: the thread does not wait any more */
 	dispatch_notification(dispatch, notification);
 	dispatch->copied_id = 0;
 }

@@ -50,6 +50,7 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	uint64_t copied_id;                    /* of the notification whose file a worker has had copied; 0: none */
+	int fill_error;                        /* of that work: call.fill_error */
 	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
 	bool answer_ends_run;                  /* a question was answered by "stop" */
 	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves interrupted_calls.traits to the caller */
@@ -65,7 +66,7 @@ void dispatch_release(struct dispatch *dispatch);
  */
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
-/* The same for one whose file a worker has had copied, after OUTCOME_COPY_FIRST. */
-void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
+/* The same for one whose file a worker has had copied, after OUTCOME_COPY_FIRST. result: of that work. */
+void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification, int64_t result);
 
 #endif

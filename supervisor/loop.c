@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -215,7 +216,8 @@ static bool loop_poll_listener_and_events(struct supervisor *supervisor, int tim
 {
 	enum { LISTENER, REST };
 	const struct closing *closing = supervisor->dispatch.closing;
-	bool receives = !closing || !closing_has_waiting_call(closing);
+	bool receives =
+		!atomic_load(&supervisor->sandbox.is_filling) && (!closing || !closing_has_waiting_call(closing));
 	struct pollfd ready[] = {[LISTENER] = {.fd = receives ? supervisor->listener_fd : -1, .events = POLLIN},
 				 [REST] = {.fd = supervisor->epoll_fd, .events = POLLIN}};
 
@@ -286,8 +288,8 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	struct seccomp_notif notification;
 	int wait_ms;
 
-	if (!dispatch->asker)
-		return -1;
+	if (!dispatch->asker || atomic_load(&supervisor->sandbox.is_filling))
+		return -1; /* an approved call is one, too; a tick comes when the file is filled */
 	watchdog_begin_notification(supervisor->watchdog);
 	wait_ms = ask_poll_open_questions(dispatch);
 	while (ask_pop_changed_question(dispatch->asker, &notification)) {
@@ -303,11 +305,13 @@ static void loop_handle_copied_calls(struct supervisor *supervisor)
 {
 	struct dispatch *dispatch = &supervisor->dispatch;
 	struct seccomp_notif notification;
+	int64_t result;
 
-	while (!(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
-	       blocking_pop_copied(dispatch->blocking, &notification)) {
+	while (!atomic_load(&supervisor->sandbox.is_filling) &&
+	       !(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
+	       blocking_pop_copied(dispatch->blocking, &notification, &result)) {
 		watchdog_begin_notification(supervisor->watchdog);
-		dispatch_copied_notification(dispatch, &notification);
+		dispatch_copied_notification(dispatch, &notification, result);
 		watchdog_end_notification(supervisor->watchdog);
 	}
 }

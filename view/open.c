@@ -286,27 +286,32 @@ uint64_t view_reload_fills(const struct view *view)
 	return filled_bytes;
 }
 
-int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx)
+int view_begin_fill(const struct view *view, int fd, unsigned flags, struct view_fill *ret_fill)
 {
-	_cleanup_close_ int source = -1;
-	struct fills *fills;
-	struct fill_file *file;
+	struct view_fill fill = {.flags = flags};
 	struct stat st;
 	int r;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	file = view_find_placeholder(view, fd, "", &st, &fills);
-	if (!file)
+	fill.file = view_find_placeholder(view, fd, "", &st, &fill.fills);
+	if (!fill.file)
 		return 0;
-	/* First: what cannot be opened takes no room, and what it takes now may be more or less than before. */
-	source = fills_open_source(fills, file, flags, &st);
-	if (source < 0)
-		return source;
-	r = admit(ctx, (uint64_t)st.st_blocks * 512);
-	if (r == 0)
-		r = fills_fill_from(fills, file, fd, source, flags);
-	return r < 0 ? r : 1;
+	r = fills_check(fill.fills, fill.file);
+	if (r < 0)
+		return r;
+	/* Now: what cannot be opened takes no room, and what it takes now may be more or less than before. */
+	fill.source_fd = fills_open_source(fill.fills, fill.file, flags, &st);
+	if (fill.source_fd < 0)
+		return fill.source_fd;
+	fill.bytes = (uint64_t)st.st_blocks * 512;
+	*ret_fill = fill;
+	return 1;
+}
+
+int view_fill_file(const struct view_fill *fill, int fd, const struct io_go_on *go_on)
+{
+	return fills_fill_from(fill->fills, fill->file, fd, fill->source_fd, fill->flags, go_on);
 }
 
 const struct copy_size *view_get_copy_size(const struct view *view)

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/io.h"
 #include "policy/policy.h"
 #include "view/copy/copy.h"
 
@@ -427,13 +428,24 @@ int view_open_workspace(const struct view *view, int at, const char **ret_path);
 struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, const char *name, const struct stat *st,
 					struct fills **ret_fills);
 
+/* A placeholder that is to get its content. */
+struct view_fill {
+	struct fills *fills;
+	struct fill_file *file;
+	unsigned flags; /* enum fill_flag */
+	int source_fd;  /* the file of the directory that has the content; owned */
+	uint64_t bytes; /* that it takes on the disk */
+};
+
 /*
- * Gives a regular file its content, if it is a placeholder: to be called before anything reads it. fd: the file,
- * perhaps with O_PATH. flags: enum fill_flag. admit: called with what the content takes on the disk, before it is
- * copied; it returns 0, or -errno, which is returned. 1: it was filled; 0: it is no placeholder; or -errno as
- * fills_fill().
+ * Finds out whether a regular file is a placeholder, which has to get its content before anything reads it. fd: the
+ * file, perhaps with O_PATH. 1: *ret_fill is for view_fill_file(), and its source_fd to be closed; 0: it is no
+ * placeholder; or -errno as fills_fill().
  */
-int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx);
+int view_begin_fill(const struct view *view, int fd, unsigned flags, struct view_fill *ret_fill);
+
+/* Gives it its content: fills_fill_from(). */
+int view_fill_file(const struct view_fill *fill, int fd, const struct io_go_on *go_on);
 
 /*
  * To be called when another process, such as that of a checkpoint, may have filled files of a copy: fills_reload().

@@ -111,7 +111,7 @@ static int beside_make_file(const struct beside *beside, const char *temporary)
 	if (fd < 0)
 		return errno == EEXIST ? -EBUSY : -errno;
 	if (ioctl(fd, FICLONE, beside->from_fd) < 0)
-		r = beside->bytes_on_disk > BESIDE_FILE_BYTES_MAX ? -EFBIG : io_copy_sparse(beside->from_fd, fd);
+		r = beside->bytes_on_disk > BESIDE_FILE_BYTES_MAX ? -EFBIG : io_copy_sparse(beside->from_fd, fd, NULL);
 	if (r == 0)
 		r = beside_set_mode(beside, fd);
 	if (r == 0 && fsync(fd) < 0)

@@ -56,7 +56,7 @@ static int place_make_file(int dir_fd, const char *name, int upper_fd, unsigned 
 	to = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	r = io_copy_sparse(from, to);
+	r = io_copy_sparse(from, to, NULL);
 	if (r == 0 && flags & PLACE_ON_DISK && fsync(to) < 0)
 		r = -errno;
 	if (r == 0)

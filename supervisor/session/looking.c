@@ -16,6 +16,7 @@
 #include "supervisor/lookup.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 
 #define LOOKING_RECORDED_BYTES_MAX 1000         /* of each text of a client that is put on record */
 #define LOOKING_VARIABLES_BYTES_MAX (32u << 10) /* of all variables that a client is told with their values */
@@ -96,14 +97,6 @@ static json_t *looking_make_settings(const struct session *session)
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
 
-/* Whether limits.disk has room for what a file takes. ctx: the disk, or NULL. 0 or -EDQUOT. */
-static int looking_admit(void *ctx, uint64_t bytes)
-{
-	uint64_t limit;
-
-	return ctx && bytes > disk_get_left_bytes(ctx, &limit) ? -EDQUOT : 0;
-}
-
 /*
  * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno, with *ret_why if errno does not
  * say it: a client that has the workspace may be filling the file as well.
@@ -111,17 +104,24 @@ static int looking_admit(void *ctx, uint64_t bytes)
 static int looking_fill(const struct session *session, int fd, const struct stat *st, const char **ret_why)
 {
 	struct disk *disk = session->sandbox->disk;
+	struct view_fill fill;
 	struct fills *fills;
+	uint64_t limit;
 	int r;
 
+	filling_await_worker(session->sandbox);
 	if (session->workspace_client && view_find_placeholder(session->sandbox->view, fd, "", st, &fills)) {
 		*ret_why = "another client has the workspace";
 		return -EBUSY;
 	}
-	r = view_fill_file(session->sandbox->view, fd, 0, looking_admit, disk);
-	if (r > 0)
+	r = view_begin_fill(session->sandbox->view, fd, 0, &fill);
+	if (r <= 0)
+		return r;
+	r = disk && fill.bytes > disk_get_left_bytes(disk, &limit) ? -EDQUOT : view_fill_file(&fill, fd, NULL);
+	close_fd(&fill.source_fd);
+	if (r == 0)
 		disk_count_filled_file(disk, fd);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /*

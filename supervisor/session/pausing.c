@@ -14,6 +14,7 @@
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/account/reads.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
@@ -37,6 +38,13 @@ static void pausing_resume_programs(struct session *session)
 	pause_resume_threads(session->pause);
 }
 
+/* Learns what a client's process has filled, as of a checkpoint, which fills what was moved. Its bytes on the disk. */
+static uint64_t pausing_reload_fills(const struct session *session)
+{
+	filling_await_worker(session->sandbox); /* the programs may not be stopped */
+	return view_reload_fills(session->sandbox->view);
+}
+
 /*
  * Ends what a client does with the workspace, puts on record what became of it, and lets the programs go on that were
  * stopped for it: what they read after a restore is explained by nothing else. name: of the checkpoint, or NULL. cause:
@@ -44,7 +52,7 @@ static void pausing_resume_programs(struct session *session)
  */
 static void pausing_end_workspace(struct session *session, const char *name, const char *cause, int result)
 {
-	const uint64_t bytes = view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
+	const uint64_t bytes = pausing_reload_fills(session);
 	_cleanup_free_ char *path = name ? text_copy_shortened(name, PAUSE_NAME_BYTES_MAX) : NULL;
 	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_WORKSPACE), .cause = cause};
 	const struct audit_record record = {.pid = getpid(),
@@ -167,7 +175,7 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 		return UINT64_MAX;
 	r = pausing_awaits_program_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
-	if (r < 0 && now_ns < session->pausing_deadline_ns)
+	if (r == -EINPROGRESS || (r < 0 && now_ns < session->pausing_deadline_ns))
 		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
 	if (!was_paused)

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/call/call.h"
+#include "syscalls/call/work.h"
 
-#define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker */
 /* The least speed that a copy is expected to have, on a slow disk of a busy machine; what each may take besides. */
 #define COPYING_BYTES_PER_MS 4096
 #define COPYING_PAUSE_MS 1000
@@ -44,11 +44,40 @@ static void copying_note(struct copied_files *files, const struct stat *status)
 	files->count = files->count == 2 * COPIED_FILES_MAX - 1 ? COPIED_FILES_MAX : files->count + 1;
 }
 
+/* Opens the file for writing, or, where that is refused, sets its mode to what it is. 0 or -errno. */
+static int copying_try(int fd)
+{
+	const struct io_proc_fd_path link = io_proc_fd_path(fd);
+	_cleanup_close_ int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (writer >= 0 || (errno != EACCES && errno != ETXTBSY))
+		return writer < 0 ? -errno : 0;
+	return fstat(fd, &status) < 0 || chmod(link.path, status.st_mode & 07777) < 0 ? -errno : 0;
+}
+
+/*
+ * Has the file of fd copied. A file that cannot be copied so is left to the call itself, which then fails or copies it.
+ */
+static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+{
+	(void)work;
+	while (copying_try(fd) == -EINTR && go_on(ctx))
+		;
+	return 0;
+}
+
+static void copying_free_work(struct call_work *work)
+{
+	(void)work; /* it is static */
+}
+
 int copying_begin(struct call *call, int fd)
 {
 	struct sandbox *sandbox = call->sandbox;
 	struct statfs system;
 	struct stat status;
+	static struct call_work copying = {.run = copying_run_work, .free = copying_free_work};
 	bool is_inline;
 	int copied;
 
@@ -69,23 +98,6 @@ int copying_begin(struct call *call, int fd)
 		return call_fail(call, -errno);
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = copied;
+	call->outcome.blocking_work = &copying;
 	return -1;
-}
-
-/* Opens the file for writing, or, where that is refused, sets its mode to what it is. 0 or -errno. */
-static int copying_try(int fd)
-{
-	const struct io_proc_fd_path link = io_proc_fd_path(fd);
-	_cleanup_close_ int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-
-	if (writer >= 0 || (errno != EACCES && errno != ETXTBSY))
-		return writer < 0 ? -errno : 0;
-	return fstat(fd, &status) < 0 || chmod(link.path, status.st_mode & 07777) < 0 ? -errno : 0;
-}
-
-void copying_copy(int fd, bool (*go_on)(void *ctx), void *ctx)
-{
-	while (copying_try(fd) == -EINTR && go_on(ctx))
-		;
 }

@@ -6,13 +6,13 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 #define CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct call;
 
 #define COPIED_FILES_MAX 64u
 #define COPYING_QUICK_BYTES (64 * 1024) /* a smaller file is copied at once */
+#define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker */
 
 /* The files that workers have had copied last. */
 struct copied_files {
@@ -30,11 +30,5 @@ struct copied_files {
  * fs/overlayfs/copy_up.c), and the call would fail with EINTR.
  */
 int copying_begin(struct call *call, int fd);
-
-/*
- * Has the file of fd copied, in any thread. go_on: called when a signal has interrupted that; false: it ends. A file
- * that cannot be copied so is left to the call itself, which then fails or copies it.
- */
-void copying_copy(int fd, bool (*go_on)(void *ctx), void *ctx);
 
 #endif

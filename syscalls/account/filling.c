@@ -3,13 +3,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/account/copying.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/call/work.h"
 #include "view/copy/fill.h"
 #include "view/private.h"
+
+#define FILLING_PAUSE_US 1000 /* between two looks whether the worker has ended */
 
 bool filling_is_possible(const struct call *call)
 {
@@ -34,21 +41,102 @@ static struct fill_file *filling_find(const struct call *call, int fd, struct fi
 		       : NULL;
 }
 
-static int filling_admit(void *ctx, uint64_t bytes)
+/* ---- large files, in a worker thread ---- */
+
+struct filling_work {
+	struct call_work work;
+	struct view_fill fill;
+	struct sandbox *sandbox; /* borrowed */
+};
+
+static int64_t filling_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	return disk_admit_bytes(ctx, bytes) < 0 ? -ECANCELED : 0;
+	struct filling_work *filling = (struct filling_work *)work;
+	const int r = view_fill_file(&filling->fill, fd, &(const struct io_go_on){go_on, ctx});
+
+	atomic_store(&filling->sandbox->is_filling, false);
+	return r;
+}
+
+static void filling_end_work(struct call_work *work, int fd, int64_t result)
+{
+	const struct filling_work *filling = (const struct filling_work *)work;
+
+	if (result == 0)
+		disk_count_filled_file(filling->sandbox->disk, fd);
+}
+
+static void filling_free_work(struct call_work *work)
+{
+	struct filling_work *filling = (struct filling_work *)work;
+
+	atomic_store(&filling->sandbox->is_filling, false); /* also if it was never run */
+	close_fd(&filling->fill.source_fd);
+	free(filling);
+}
+
+/* Lets a worker fill the file, after which the call is judged again. Takes fill->source_fd. -ECANCELED; or -errno. */
+static int filling_give_to_worker(struct call *call, int fd, struct view_fill *fill)
+{
+	struct filling_work *filling = malloc(sizeof(*filling));
+	const int copied = filling ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (copied < 0) {
+		close_fd(&fill->source_fd);
+		free(filling);
+		return -ENOMEM;
+	}
+	*filling = (struct filling_work){
+		.work = {.run = filling_run_work, .end = filling_end_work, .free = filling_free_work},
+		.fill = *fill,
+		.sandbox = call->sandbox};
+	atomic_store(&call->sandbox->is_filling, true);
+	call->outcome.kind = OUTCOME_COPY_FIRST;
+	call->outcome.fd = copied;
+	call->outcome.blocking_work = &filling->work;
+	return -ECANCELED;
+}
+
+void filling_await_worker(const struct sandbox *sandbox)
+{
+	while (atomic_load(&sandbox->is_filling))
+		(void)usleep(FILLING_PAUSE_US);
+}
+
+/* ---- any file ---- */
+
+/* Fills the file, or lets a worker do it. Takes fill->source_fd. Returns as filling_fill(). */
+static int filling_fill_found(struct call *call, int fd, struct view_fill *fill)
+{
+	int r;
+
+	/* What was asked about is performed as it was, at once. */
+	if (fill->bytes >= COPYING_INLINE_BYTES_MAX && !call->effect_check)
+		return filling_give_to_worker(call, fd, fill);
+	r = view_fill_file(fill, fd, NULL);
+	close_fd(&fill->source_fd);
+	if (r == 0)
+		disk_count_filled_file(call->sandbox->disk, fd);
+	return r;
 }
 
 /* Fills a file. 0, also for what is no placeholder; -ECANCELED with the outcome set; or -errno. */
 static int filling_fill(struct call *call, int fd, bool for_change)
 {
-	const int r = filling_is_possible(call) ? view_fill_file(call->sandbox->view, fd,
-								 for_change ? FILL_FOR_CHANGE : 0, filling_admit, call)
-						: 0;
+	struct view_fill fill;
+	int r = filling_is_possible(call)
+			? view_begin_fill(call->sandbox->view, fd, for_change ? FILL_FOR_CHANGE : 0, &fill)
+			: 0;
 
-	if (r > 0)
-		disk_count_filled_file(call->sandbox->disk, fd);
-	return r < 0 ? r : 0;
+	if (r <= 0)
+		return r;
+	r = call->fill_error;
+	if (r == 0 && disk_admit_bytes(call, fill.bytes) < 0)
+		r = -ECANCELED;
+	if (r == 0)
+		return filling_fill_found(call, fd, &fill);
+	close_fd(&fill.source_fd);
+	return r;
 }
 
 int filling_complete_file(struct call *call, int fd, bool for_change)

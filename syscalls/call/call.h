@@ -49,6 +49,7 @@ struct sandbox {
 	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
 	_Atomic uint64_t copying_until_ns; /* copying.h; 0: nothing is copied. Read by the watchdog */
 	struct copied_files copied_files;  /* copying.h */
+	atomic_bool is_filling;            /* filling.h: a worker fills a file; no call is handled meanwhile */
 	uint64_t bases_bytes;      /* bases.h: bytes of the records of files of workspaces as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
@@ -119,7 +120,7 @@ enum outcome_kind {
 	 * judged
 	 */
 	OUTCOME_FETCH_DESCRIPTOR,
-	/* the file of fd is copied by its file system first; then this call is restarted and judged (copying.h) */
+	/* a worker has the file of fd copied first, by `work`; then this call is judged again (copying.h, filling.h) */
 	OUTCOME_COPY_FIRST,
 	OUTCOME_TARGET_GONE, /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
@@ -164,7 +165,7 @@ struct outcome {
 	bool becomes_controlling_terminal;
 	struct exec_plan *exec_plan; /* OUTCOME_EXEC: owned */
 	struct inet_egress_connect *egress_connect; /* OUTCOME_CONNECT_BY_EGRESS: owned */
-	struct call_work *blocking_work;   /* OUTCOME_BLOCKING_WORK: owned */
+	struct call_work *blocking_work;            /* OUTCOME_BLOCKING_WORK, OUTCOME_COPY_FIRST: owned */
 };
 
 /* The large buffers come last, so that most calls touch few pages. */
@@ -192,7 +193,8 @@ struct call {
 	 * (descriptor.h)
 	 */
 	bool has_fetched_fd;
-	bool has_copied_file;            /* the call is made again after OUTCOME_COPY_FIRST */
+	bool has_copied_file;            /* the call is judged again after OUTCOME_COPY_FIRST */
+	int fill_error;                  /* -errno with which a worker failed to fill a file for it; 0: none has */
 	int fetched_fd;                  /* owned; -errno: it could not be fetched */
 	struct policy_decision decision; /* the verdict so far, for the record */
 	/*

@@ -1,4 +1,7 @@
-/* A system call that may wait, so a thread of supervisor/blocking.c makes it (OUTCOME_BLOCKING_WORK). */
+/*
+ * What may wait or takes long, so a thread of supervisor/blocking.c does it: a system call (OUTCOME_BLOCKING_WORK), or
+ * what is done before one is judged again (OUTCOME_COPY_FIRST).
+ */
 #ifndef CALLGATE_SYSCALLS_CALL_WORK_H
 #define CALLGATE_SYSCALLS_CALL_WORK_H
 
@@ -12,6 +15,8 @@ struct call_work {
 	 * target thread no longer waits.
 	 */
 	int64_t (*run)(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx);
+	/* OUTCOME_COPY_FIRST: called in the supervisor thread when run() has returned result; may be NULL. */
+	void (*end)(struct call_work *work, int fd, int64_t result);
 	void (*free)(struct call_work *work);
 };
 

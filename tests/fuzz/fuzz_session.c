@@ -38,6 +38,7 @@
 #include "supervisor/session/private.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/account/reads.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/script.h"
@@ -208,16 +209,23 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 	return stage.is_missing ? (struct fill_file *)&stage : NULL;
 }
 
-int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx)
+int view_begin_fill(const struct view *view, int fd, unsigned flags, struct view_fill *ret_fill)
 {
-	int r;
-
 	(void)view;
 	promise(fd >= 0 && flags == 0);
-	if (stage.is_missing)
-		return -EIO;
-	r = admit(ctx, 4096);
-	return r < 0 ? r : 1;
+	*ret_fill = (struct view_fill){.source_fd = -1, .bytes = 4096};
+	return stage.is_missing ? -EIO : 1;
+}
+
+int view_fill_file(const struct view_fill *fill, int fd, const struct io_go_on *go_on)
+{
+	promise(fill->bytes == 4096 && fd >= 0 && !go_on);
+	return 0;
+}
+
+void filling_await_worker(const struct sandbox *sandbox)
+{
+	promise(sandbox != NULL);
 }
 
 void disk_count_filled_file(struct disk *disk, int fd)

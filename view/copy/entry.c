@@ -228,11 +228,11 @@ static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_room
 	int r;
 
 	if (bytes == 0)
-		return io_copy_sparse(from_fd, to_fd);
+		return io_copy_sparse(from_fd, to_fd, NULL);
 	if (ioctl(to_fd, FICLONE, from_fd) == 0)
 		return 0;
 	r = copy_check_room(to_fd, bytes, room);
-	return r < 0 ? r : io_copy_sparse(from_fd, to_fd);
+	return r < 0 ? r : io_copy_sparse(from_fd, to_fd, NULL);
 }
 
 bool copy_may_read_later(const struct stat *st)

@@ -86,6 +86,7 @@ struct filling {
 	int to_fd, from_fd;         /* it, for writing; the file of the directory */
 	struct stat before, source; /* of fd before; of from_fd */
 	unsigned flags;             /* enum fill_flag */
+	const struct io_go_on *go_on; /* may be NULL */
 	bool is_kept;               /* the program has not changed it */
 	bool may_have_content;      /* another process had begun to fill it */
 	struct fill_record record;
@@ -185,7 +186,7 @@ static int filling_copy_once(struct filling *filling)
 	if (ioctl(filling->to_fd, FICLONE, filling->from_fd) != 0) {
 		r = filling_check_room(filling);
 		if (r == 0)
-			r = io_copy_sparse(filling->from_fd, filling->to_fd);
+			r = io_copy_sparse(filling->from_fd, filling->to_fd, filling->go_on);
 		if (r < 0)
 			return r;
 	}
@@ -266,16 +267,27 @@ static int filling_end(struct filling *filling, bool is_filled, unsigned flags)
 	return r;
 }
 
-int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags)
+int fills_check(const struct fills *fills, const struct fill_file *file)
 {
-	struct filling filling = {
-		.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = source_fd, .flags = flags};
-	int r, end;
-
 	if (file->is_torn)
 		return -EUCLEAN;
-	if (file->is_in_doubt || fills->is_unknown)
-		return -EIO;
+	return file->is_in_doubt || fills->is_unknown ? -EIO : 0;
+}
+
+int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags,
+		    const struct io_go_on *go_on)
+{
+	struct filling filling = {.fills = fills,
+				  .file = file,
+				  .fd = fd,
+				  .to_fd = -1,
+				  .from_fd = source_fd,
+				  .flags = flags,
+				  .go_on = go_on};
+	int end, r = fills_check(fills, file);
+
+	if (r < 0)
+		return r;
 	r = filling_begin(&filling);
 	if (r == 0) {
 		r = filling_open(&filling);
@@ -299,7 +311,7 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 	struct stat st;
 	_cleanup_close_ int source = fills_open_source(fills, file, flags, &st);
 
-	return source < 0 ? source : fills_fill_from(fills, file, fd, source, flags);
+	return source < 0 ? source : fills_fill_from(fills, file, fd, source, flags, NULL);
 }
 
 /* ---- emptying ---- */

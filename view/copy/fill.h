@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "view/copy/copy.h"
 
 #define FILLS_NAME "fills"
@@ -98,8 +99,15 @@ int fills_open_source(const struct fills *fills, const struct fill_file *file, u
  */
 int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags);
 
-/* The same from an open file of the directory (fills_open_source()), which is borrowed. */
-int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags);
+/* Whether fills_fill() may try to. 0, or -EUCLEAN or -EIO as there. */
+int fills_check(const struct fills *fills, const struct fill_file *file);
+
+/*
+ * The same from an open file of the directory (fills_open_source()), which is borrowed. May be called in any thread, as
+ * long as no other one uses `fills`. go_on may be NULL. Also -ECANCELED: it is not to go on.
+ */
+int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags,
+		    const struct io_go_on *go_on);
 
 /*
  * Whether a placeholder needs no content when it is emptied: then fills_note_emptied(). Not where a record may stay by

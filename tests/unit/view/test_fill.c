@@ -101,7 +101,7 @@ START_TEST(changed_while_read)
 
 	write_base("small", "other", 5, 0644);
 	source = openat(base_fd, "small", O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(fills_fill_from(fills, find("small"), fd, source, FILL_AS_COPIED), -ESTALE);
+	ck_assert_int_eq(fills_fill_from(fills, find("small"), fd, source, FILL_AS_COPIED, NULL), -ESTALE);
 	(void)close(source);
 	check_is_placeholder("small", 5);
 	reopen();
@@ -112,6 +112,31 @@ START_TEST(changed_while_read)
 	(void)close(fd);
 	ck_assert_int_eq(fill("small", 0), 0);
 	check_has("small", "other", 5, 0644);
+}
+END_TEST
+
+static bool answer_no(void *ctx)
+{
+	(*(int *)ctx)++;
+	return false;
+}
+
+/* Filling was ended from outside: the file is a placeholder as before, and can be filled. */
+START_TEST(ended)
+{
+	int asked = 0, fd = openat(copy_fd, "f", O_PATH | O_CLOEXEC);
+	int source = openat(base_fd, "f", O_RDONLY | O_CLOEXEC);
+	const struct io_go_on never = {answer_no, &asked};
+
+	ck_assert_int_eq(fills_fill_from(fills, find("f"), fd, source, 0, &never), -ECANCELED);
+	ck_assert_int_eq(asked, 1);
+	(void)close(source);
+	(void)close(fd);
+	check_is_placeholder("f", CONTENT_BYTES);
+	reopen();
+	check_is_placeholder("f", CONTENT_BYTES);
+	ck_assert_int_eq(fill("f", 0), 0);
+	check_has("f", content, CONTENT_BYTES, 0444);
 }
 END_TEST
 
@@ -324,6 +349,7 @@ int main(void)
 	tcase_add_test(tcase, killed);
 	tcase_add_test(tcase, changed_outside);
 	tcase_add_test(tcase, changed_while_read);
+	tcase_add_test(tcase, ended);
 	tcase_add_test(tcase, emptied);
 	tcase_add_test(tcase, gone);
 	tcase_add_test(tcase, no_records);

@@ -1,0 +1,142 @@
+#!/bin/bash
+# Large files with --cow=copy: a worker thread of the supervisor gives them their content. The call that needs it
+# succeeds or fails as natively; a run that is over does not wait; sessions stop for a checkpoint when it is done.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq "$PYTHON"
+W=$T/w
+WORKSPACE_COW=--cow=copy
+
+cow() # OPTION… -- PROGRAM…: the result in $T/result, the workspace in $id
+{
+	cg run --cow=copy --json --profile python -w "$W" -r /usr -x /usr/bin -r "$T/program.py" "$@" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+told()
+{
+	jq -c '[.status, .stdout, .stderr, .error]' "$T/result"
+	cat "$T/err"
+}
+
+picture_of() # modes, sizes and contents of all files
+{
+	(cd "$1" && find . -type f -printf '%P %m %s %n ' -exec sha256sum {} \; | sort)
+}
+
+mkdir -p "$W/d"
+for name in read written appended renamed chmod truncate utime both swapped other d/one d/two d/three; do
+	head -c 9M /dev/zero | tr '\0' "${name: -1}" >"$W/$name"
+done
+{ cat /usr/bin/true && head -c 9M /dev/zero; } >"$W/program"
+chmod 755 "$W/program"
+chmod 444 "$W/read"
+cp -a "$W" "$T/native"
+cat >"$T/program.py" <<'END'
+import ctypes, os, subprocess, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def read(path):
+    with open(path, 'rb') as file:
+        return file.read()
+def write(path, mode):
+    with open(path, mode) as file:
+        file.write(b'new')
+found = set()
+threads = [threading.Thread(target=work) for work in (
+    lambda: write('written', 'r+b'), lambda: write('appended', 'ab'), lambda: os.rename('renamed', 'moved'),
+    lambda: os.chmod('chmod', 0o600), lambda: os.truncate('truncate', 9 << 19), lambda: os.utime('utime', (1, 1)),
+    *[lambda: found.add(read('both'))] * 3)]
+for thread in threads:
+    thread.start()
+assert read('read') == b'd' * (9 << 20)
+subprocess.check_call(['./program'])
+assert libc.renameat2(-100, b'swapped', -100, b'other', 2) == 0
+watch = libc.inotify_init1(os.O_NONBLOCK)
+assert libc.inotify_add_watch(watch, b'd', 0xfff) >= 0  # fills what is in it, and tells nothing of that
+fd = os.open('d', os.O_PATH)
+assert b''.join(read('d/%s' % name)[:1] for name in ('one', 'two', 'three')) == b'eoe'
+for thread in threads:
+    thread.join()
+assert found == {b'h' * (9 << 20)}
+assert os.stat('read').st_mode & 0o7777 == 0o444
+END
+(cd "$T/native" && "$PYTHON" "$T/program.py") || die "the program fails natively"
+cow -x "$W/program" -- "$PYTHON" "$T/program.py"
+[ "$(jq -r .exit_code "$T/result")" = 0 ] || die "the program: $(told)"
+ws apply --allow-executed "$id" >"$T/out" 2>&1 || fail "apply: $(cat "$T/out")"
+diff <(picture_of "$T/native") <(picture_of "$W") >"$T/differs" || fail "differs from native: $(cat "$T/differs")"
+discard_all
+
+# limits.disk ends the run. On a full disk, the file stays what it was, and can be opened when there is room.
+cow --disk 30M -- "$PYTHON" -c 'for i in sorted(__import__("os").listdir(".")): i == "d" or open(i).read(1)'
+[ "$(jq -r .status "$T/result")" = limit ] || fail "limits.disk: $(told)"
+discard_all
+if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=12M small "$T/small" 2>/dev/null; then
+	trap 'unmounted "$T/small"; live_done' EXIT
+	touch -d 2001-02-03 "$W/other"
+	TMPDIR=$T/small cow --disk none -- /bin/sh -c 'head -c 8M /dev/zero >fills; cat other || echo none
+		stat -c %s:%y:%b other; rm fills; sha256sum <other'
+	[ "$(jq -r .stdout "$T/result")" = "$(printf 'none\n%s\n%s' "$(stat -c %s:%y:%b "$W/other")" \
+		"$(sha256sum <"$W/other")")" ] || fail "full: $(told)"
+	grep -q 'No space left' "$T/result" || fail "full: $(told)"
+	[ -z "$(TMPDIR=$T/small ws diff "$id" 2>&1)" ] || fail "full: $(TMPDIR=$T/small ws diff "$id" 2>&1)"
+	unmounted "$T/small"
+	trap live_done EXIT
+fi
+
+megabytes=1024
+[ "$(df -Pm "$T" | awk 'NR == 2 { print $4 }')" -gt $((4 * megabytes)) ] || skip "no room for copies of $megabytes MiB"
+rm -r "${W:?}"/*
+head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"
+picture "$W" >"$T/before"
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# How long it takes. In the end the file is as natively.
+as_it_is=$(printf '0\n%s' "$(stat -c '%s %y' "$W/large")")
+reads='tr -d x <large | wc -c; stat -c "%s %y" large'
+began=$(now_ms)
+cow -- /bin/sh -c "$reads"
+took=$(($(now_ms) - began))
+[ "$(jq -r .stdout "$T/result")" = "$as_it_is" ] || fail "large: $(told)"
+discard_all
+
+# A run whose time is over ends while the file is filled; `took` has more than one whole time of that.
+began=$(now_ms)
+cow -t 200ms -- /bin/sh -c 'head -c 1 large; sleep 1000'
+ended=$(($(now_ms) - began - 200))
+[ "$(jq -r .status "$T/result")" = timeout ] || fail "a limit: $(told)"
+[ $ended -lt 1000 ] || [ $ended -lt $((took / 2)) ] || fail "a limit: $ended ms late, where filling takes $took ms"
+[ -z "$(ws diff "$id" 2>&1)" ] || fail "a limit: $(ws diff "$id" 2>&1)"
+discard_all
+
+# Sessions: programs that are killed leave the file to the next one, a client stops the programs when it is filled, and
+# a client that is killed meanwhile harms nothing.
+session() { "$CALLGATE" session "$@"; }
+fills_in_session()
+{
+	session exec "$id" -- /bin/sh -c "$reads" >"$T/filled" &
+	filler=$!
+	awaited has_blocks
+}
+# shellcheck disable=SC2317 # called by awaited
+has_blocks() { [ "$(stat -c %b "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy/large)" -gt 0 ] || dead "$filler"; }
+id=$(session create --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
+for limit in 50ms 100ms 200ms; do
+	session exec -t $limit "$id" -- head -c 1 large >"$T/out" 2>&1 && fail "within $limit: $(cat "$T/out")"
+done
+fills_in_session
+for ((i = 1; i <= 5; i++)); do
+	{ timeout -s KILL 0.1 "$CALLGATE" session checkpoint "$id" "killed$i"; } >/dev/null 2>&1
+done
+session checkpoint "$id" while >/dev/null || fail "no checkpoint"
+wait $filler
+[ "$(cat "$T/filled")" = "$as_it_is" ] || fail "session: $(cat "$T/filled")"
+session exec "$id" -- /bin/sh -c 'echo y >large'
+session restore "$id" while || fail "no restore"
+[ "$(session exec "$id" -- /bin/sh -c "$reads")" = "$as_it_is" ] || fail "restored"
+session stop "$id"
+[ -z "$(ws diff "$id" 2>&1)" ] || fail "session: $(ws diff "$id" 2>&1)"
+discard_all
+cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"
+exit $live_failed
