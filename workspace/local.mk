@@ -52,6 +52,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/names/old-names.h \
 	workspace/names/renames.c \
 	workspace/names/renames.h \
+	workspace/names/same-names.c \
+	workspace/names/same-names.h \
 	workspace/place-metadata.c \
 	workspace/place.c \
 	workspace/place.h \

@@ -44,6 +44,9 @@ static size_t joined_find_last(const struct joined *joined, size_t at)
 /* Sorts the names, each once. 0 or -ENOMEM. */
 static int joined_sort(struct joined *joined)
 {
+	free((void *)joined->name);
+	free(joined->next);
+	joined->count = 0;
 	joined->name = malloc((joined->pair_names + 1) * sizeof(*joined->name));
 	joined->next = malloc((joined->pair_names + 1) * sizeof(*joined->next));
 	if (!joined->name || !joined->next)

@@ -17,7 +17,9 @@ struct joined {
 /* Adds a pair. Both names must stay until joined_release(). False: no memory. */
 bool joined_add(struct joined *joined, const char *left, const char *right);
 
-/* Joins the names of all pairs. Then joined_find() can be called. 0 or -ENOMEM. */
+/*
+ * Joins the names of all pairs. Then joined_find() can be called; and this again, after more were added. 0 or -ENOMEM.
+ */
 int joined_unite(struct joined *joined);
 
 /* A number of the file that has a name; equal ones are of one file. 0: the name is in no pair. */

@@ -13,6 +13,7 @@
 #include "view/copy/moves.h"
 #include "workspace/names/joined.h"
 #include "workspace/names/old-names.h"
+#include "workspace/names/same-names.h"
 #include "workspace/records.h"
 
 #define MOVES_BYTES_MAX ((size_t)VIEW_MOVES_NAMES_MAX * PATH_MAX) /* most of the file */
@@ -169,6 +170,17 @@ static int moves_find_old_names(const struct moves *moves, const struct workspac
 	return r;
 }
 
+static void moves_set_files(const struct moves *moves, struct workspace_changes *changes)
+{
+	for (size_t i = 0; i < changes->count; i++) {
+		struct workspace_change *change = &changes->item[i];
+		const uint64_t file = joined_find(&moves->joined, change->path);
+
+		change->old_file = change->base.exists ? file : 0;
+		change->new_file = change->upper.exists ? file : 0;
+	}
+}
+
 /* Sets the files of all changes of an overlay. 1; 0: they are not known; or -ENOMEM. */
 static int moves_find_by_names(const struct workspace_layer *layer, const struct workspace_bases *bases,
 			       struct workspace_changes *changes)
@@ -190,15 +202,16 @@ static int moves_find_by_names(const struct workspace_layer *layer, const struct
 		r = moves_join_inodes(&moves);
 	if (r == 0)
 		r = joined_unite(&moves.joined);
-	for (size_t i = 0; r == 0 && i < changes->count; i++) {
-		struct workspace_change *change = &changes->item[i];
-		const uint64_t file = joined_find(&moves.joined, change->path);
-
-		change->old_file = change->base.exists ? file : 0;
-		change->new_file = change->upper.exists ? file : 0;
+	if (r == 0) {
+		moves_set_files(&moves, changes);
+		r = moves_find_old_names(&moves, layer, changes); /* of those that are known */
 	}
 	if (r == 0)
-		r = moves_find_old_names(&moves, layer, changes);
+		r = same_names_join(layer, bases, changes, &moves.joined);
+	if (r == 0)
+		r = joined_unite(&moves.joined);
+	if (r == 0)
+		moves_set_files(&moves, changes);
 	return r < 0 ? r : 1;
 }
 
@@ -279,41 +292,12 @@ static int moves_drop_single(struct workspace_changes *changes)
 
 /* ---- of any, where nothing is known ---- */
 
-/* True for a file of the directory that may have had several names when the run began. */
-static bool moves_may_have_names(const struct workspace_layer *layer, const struct workspace_entry *base)
+/* Lets all changes be of one file. Of equal contents the old name is known. */
+static void moves_set_unknown(struct workspace_changes *changes)
 {
-	return base->exists && !S_ISDIR(base->mode) &&
-	       (base->nlink > 1 || workspace_time_is_since_mount(layer, &base->ctime));
-}
-
-/*
- * True for a new entry that may be an old one with another name. overlayfs does not note that it has copied a file with
- * several names (has_names: there may be some), nor, for a user, a link. Of equal contents the old name is known.
- */
-static bool moves_may_be_old(const struct workspace_layer *layer, const struct workspace_change *change, bool has_names)
-{
-	_cleanup_close_ int fd = -1;
-
-	if (!change->upper.exists || change->old_path)
-		return false;
-	if (layer->was_restored || has_names || !S_ISREG(change->upper.mode))
-		return true;
-	fd = workspace_open_entry(layer->upper_fd, change->path);
-	return fd < 0 || workspace_has_origin(layer, change->path, fd);
-}
-
-/* Lets all changes be of one file, as far as they may be. */
-static void moves_set_unknown(const struct workspace_layer *layer, struct workspace_changes *changes)
-{
-	bool has_names = false;
-
-	for (size_t i = 0; !has_names && i < changes->count; i++)
-		has_names = moves_may_have_names(layer, &changes->item[i].base);
 	for (size_t i = 0; i < changes->count; i++) {
-		struct workspace_change *change = &changes->item[i];
-
-		change->old_file = change->base.exists;
-		change->new_file = moves_may_be_old(layer, change, has_names);
+		changes->item[i].old_file = changes->item[i].base.exists;
+		changes->item[i].new_file = changes->item[i].upper.exists && !changes->item[i].old_path;
 	}
 }
 
@@ -328,7 +312,7 @@ int workspace_moves_find(const struct workspace_layer *layer, const struct works
 		return r;
 	changes->knows_moves = r > 0 && !layer->was_restored;
 	if (!changes->knows_moves)
-		moves_set_unknown(layer, changes);
+		moves_set_unknown(changes);
 	for (size_t i = 0; i < changes->count; i++) {
 		struct workspace_change *change = &changes->item[i];
 
