@@ -350,7 +350,7 @@ ws 0 apply "$id"
 discard_all
 fresh
 cow /bin/sh -c 'mv one a/uno; echo edited >>a/uno'
-echo me >"$W/a/mine"
+echo me >"$W/a/uno"
 ws 3 apply "$id"
 said 'nothing is deleted'
 has one one
