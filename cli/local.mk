@@ -358,6 +358,8 @@ CALLGATE_SOURCES += \
 	cli/ws/conflict.h \
 	cli/ws/diff.c \
 	cli/ws/diff.h \
+	cli/ws/elsewhere.c \
+	cli/ws/elsewhere.h \
 	cli/ws/fingerprint.c \
 	cli/ws/fingerprint.h \
 	cli/ws/hunks.c \

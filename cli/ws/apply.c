@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/options.h"
 #include "cli/ws/apply-private.h"
+#include "cli/ws/elsewhere.h"
 #include "cli/ws/left-out.h"
 #include "cli/ws/open.h"
 #include "cli/ws/plan.h"
@@ -40,6 +41,11 @@ static void apply_end_journal(struct apply *apply, int journal_dir_fd)
 		cli_print_error(APPLY_VERB, "%s: the apply has not ended; callgate ws recover ends it", apply->id);
 }
 
+static void apply_tell_interrupted(const char *id)
+{
+	cli_print_error(APPLY_VERB, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
+}
+
 /* Applies the plan under a journal, and prints the result. Returns the exit status. */
 static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 {
@@ -48,7 +54,7 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 		fstat(apply->plan->layer->base_fd, &st) < 0 ? -errno : journal_create(journal_dir_fd, st.st_ino);
 
 	if (journal == -EEXIST)
-		cli_print_error(APPLY_VERB, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
+		apply_tell_interrupted(id);
 	else
 		(void)apply_check_journal(apply, journal < 0 ? journal : 0);
 	if (journal < 0)
@@ -128,29 +134,68 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 	return cli_fail_usage(APPLY_VERB);
 }
 
-/* Whether the directory is the one that the run was started in. A message says that it is not, and as_json a line. */
-static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer, bool as_json)
+/* Whether the directory is the one that the run was started in. */
+static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer)
 {
 	struct stat st;
 
-	if (workspace->inode == 0 || (fstat(layer->base_fd, &st) == 0 && st.st_ino == workspace->inode))
-		return true;
+	return workspace->inode == 0 || (fstat(layer->base_fd, &st) == 0 && st.st_ino == workspace->inode);
+}
+
+/* Says that it is not; as_json: also with a line. */
+static void apply_tell_other_dir(const struct workspace *workspace, bool as_json)
+{
 	if (as_json)
 		(void)cli_print_json(APPLY_VERB, json_pack("{s:s, s:o}", "warning", "another_directory", "dir",
 							   report_make_text_json(workspace->dir)));
 	cli_print_error(APPLY_VERB,
 			"%s: another directory than that of the run: it was moved there since; --theirs applies to it",
 			workspace->dir);
-	return false;
 }
 
-/* Applies the changes of directory `at`. Returns the exit status. */
-static int apply_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
-		     const struct ws_patterns *patterns)
+/* Finds what is left out in directory `at`. 0, or -1 after a message: nothing is applied then. */
+static int apply_look_at_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
+			     const struct ws_patterns *patterns, struct ws_elsewhere *elsewhere)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words};
+	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
+	const int is_missing = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
+	const bool is_other = is_missing == 0 && !words->theirs && !apply_is_same_dir(workspace, &layer);
+	int r;
+
+	if (journal_dir >= 0 && journal_exists(journal_dir)) {
+		apply_tell_interrupted(workspace->id);
+		return -1;
+	}
+	if (is_missing < 0 || (!is_missing && ws_selection_init(&selection, APPLY_VERB, workspace, patterns) < 0))
+		return -1;
+	if (!is_missing && !selection.is_empty && ws_plan_make(&plan, &selection) < 0)
+		return -1;
+	r = ws_elsewhere_add(elsewhere, is_missing || selection.is_empty ? NULL : &plan, is_other);
+	if (r < 0)
+		cli_print_error(APPLY_VERB, "%s: cannot compare: %s", workspace->dir, strerror(-r));
+	return r < 0 ? -1 : 0;
+}
+
+/* Leaves out old names of what is left out in other directories. */
+static void apply_hold_moved_elsewhere(const struct ws_elsewhere *elsewhere, size_t at, const struct plan *plan)
+{
+	if (ws_elsewhere_hold(elsewhere, at, plan) && !plan->words.json)
+		cli_print_error(APPLY_VERB,
+				"%s: nothing is deleted or overwritten that is equal to a file which is left out in "
+				"another directory of the workspace; to change it nevertheless, name its path alone",
+				plan->dir);
+}
+
+/* Applies the changes of directory `at`. Returns the exit status. */
+static int apply_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
+		     const struct ws_patterns *patterns, const struct ws_elsewhere *elsewhere)
+{
+	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
+	_cleanup_ws_selection_ struct ws_selection selection = {0};
+	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words, .was_told = workspace->dir_count > 1};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 	int status, r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 
@@ -160,11 +205,14 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return CLI_EXIT_OK;
-	if (!words->theirs && !apply_is_same_dir(workspace, &layer, words->json))
+	if (!words->theirs && !apply_is_same_dir(workspace, &layer)) {
+		apply_tell_other_dir(workspace, words->json);
 		return WS_EXIT_NOT_ALL;
+	}
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
 	if (ws_lock_directory(APPLY_VERB, workspace, &layer) < 0 || ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
+	apply_hold_moved_elsewhere(elsewhere, at, &plan);
 	if ((!words->json && ws_left_out_tell(&plan) < 0) || ws_left_out_hold_dirs(&plan) < 0)
 		return cli_fail_no_memory(APPLY_VERB);
 	if (!words->json)
@@ -179,10 +227,14 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 static int apply_all(const struct plan_words *words, int fd, struct workspace *workspace,
 		     const struct ws_patterns *patterns)
 {
+	_cleanup_ws_elsewhere_ struct ws_elsewhere elsewhere = {.count = 0};
 	int worst = CLI_EXIT_OK;
 
+	for (size_t at = 0; workspace->dir_count > 1 && at < workspace->dir_count; at++)
+		if (apply_look_at_dir(words, fd, at, workspace, patterns, &elsewhere) < 0)
+			return CLI_EXIT_ERROR;
 	for (size_t at = 0; worst != CLI_EXIT_ERROR && at < workspace->dir_count; at++) {
-		const int status = apply_dir(words, fd, at, workspace, patterns);
+		const int status = apply_dir(words, fd, at, workspace, patterns, &elsewhere);
 
 		worst = status > worst ? status : worst;
 	}

@@ -143,7 +143,8 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 
 	if (conflict < 0) {
 		*why = strerror(-conflict);
-		ws_plan_tell_unread(change->path, conflict);
+		if (!plan->was_told)
+			ws_plan_tell_unread(change->path, conflict);
 		return PLAN_FAILED;
 	}
 	if (conflict && words->ours)
@@ -192,7 +193,7 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 {
 	int r;
 
-	plan->changes.on_unread = ws_plan_tell_unread;
+	plan->changes.on_unread = plan->was_told ? NULL : ws_plan_tell_unread;
 	plan->changes.keeps_renames_apart = true;
 	ws_selection_watch_unchanged(selection, &plan->changes);
 	r = workspace_changes_find(plan->layer, &plan->changes);

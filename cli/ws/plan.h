@@ -33,6 +33,7 @@ struct plan {
 	unsigned char *state;             /* enum plan_state of each change; owned */
 	const char **why; /* of each change, why it is a conflict, runs later or failed; NULL: not told; array owned */
 	struct executed executed;
+	bool was_told;              /* it was made before: what cannot be read is not told again */
 	const char *dir_runs_later; /* why all of the directory runs later outside; NULL: not all does */
 };
 

@@ -201,3 +201,49 @@ refuses "$D/a/past" 'does not grant writing there' --cow-dir="$D/a" -r "$D/a"
 refuses "$D/a/past" 'it would be written through the grant of' --cow-dir="$D/a" -W "$D"
 refuses "$D/a/past" 'cannot be used' --cow-dir="$D/none"
 refuses "$D/a/past" 'leave out one of them' --cow-dir="$D/a" -W "$D/a" --dry-run
+
+# mv from one directory to another copies: the old name stays while the new one is left out, for whatever reason.
+for change in "mv old $D/a/got" "mv old $D/a/Makefile" "mv old $D/a/got; echo new >old" "mv $D/b/old $D/w/got" \
+	"mv $D/b/old $D/w/Makefile" "mv old $D/a/got; mkdir old; echo new >old/new" "mv sub $D/a/got"; do
+	for options in "" --ours; do
+		rm -rf "$D/w" "$D/a" "$D/b"
+		mkdir -p "$D/w/sub" "$D/a" "$D/b"
+		for name in w/old b/old w/sub/old w/gone; do echo "old $name" >"$D/$name"; done
+		: >"$D/a/before"
+		until : >"$D/a/now" && [ "$D/a/now" -nt "$D/a/before" ]; do :; done
+		cow "${WORKSPACE_COW:---cow}" --cow-dir="$D/a" --cow-dir="$D/b" -W "$D/a" -W "$D/b" -w "$D/w" -- \
+			/bin/sh -c "$change; rm $D/w/gone"
+		id=$(jq -r .workspace.id "$T/result")
+		case "$change" in
+		*got/*) ;;
+		*' sub '*) mkdir "$D/a/got" && echo outside >"$D/a/got/old" ;;
+		*a/got*) echo outside >"$D/a/got" ;;
+		*w/got*) echo outside >"$D/w/got" ;;
+		esac
+		(cd "$D" && grep -rh '^old [wb]/' w a b | grep -v gone | sort) >"$T/before"
+		ws apply "$id" ${options:+"$options"} >"$T/out" 2>"$T/err"
+		[ $? = 3 ] || fail "$change $options: $(cat "$T/out" "$T/err")"
+		grep -q 'left out in another directory' "$T/err" || fail "$change $options: not said: $(cat "$T/err")"
+		(cd "$D" && grep -rh --exclude='*.theirs' '^old [wb]/' w a b | sort) | cmp -s - "$T/before" ||
+			fail "$change $options: lost: $(ls -R "$D") $(cat "$T/out" "$T/err")"
+		[ ! -e "$D/w/gone" ] || fail "$change $options: not deleted: $(cat "$T/out" "$T/err")"
+		ws apply --theirs --allow-executed "$id" >"$T/out" 2>"$T/err" || fail "$change: theirs: $(cat "$T/err")"
+		ws diff "$id" || fail "$change: left: $(ws diff "$id")"
+		discard_all
+	done
+done
+
+# If all of it is applied, so is the deletion, at once.
+echo moved >"$D/w/moved"
+cow "${WORKSPACE_COW:---cow}" --cow-dir="$D/a" -W "$D/a" -w "$D/w" -- /bin/sh -c "mv moved $D/a/moved"
+ws apply "$(jq -r .workspace.id "$T/result")" >"$T/out" 2>"$T/err" || fail "moved: $(cat "$T/out" "$T/err")"
+{ [ ! -e "$D/w/moved" ] && [ "$(cat "$D/a/moved")" = moved ]; } || fail "moved: $(ls -R "$D")"
+
+# Nothing is applied where one of them cannot be.
+cow "${WORKSPACE_COW:---cow}" --cow-dir="$D/a" -W "$D/a" -w "$D/w" -- /bin/sh -c "mv $D/a/moved moved"
+mv "$D/w" "$D/was"
+ws apply "$(jq -r .workspace.id "$T/result")" >"$T/out" 2>"$T/err"
+[ $? = 125 ] || fail "without a directory: $(cat "$T/out" "$T/err")"
+[ "$(cat "$D/a/moved")" = moved ] || fail "without a directory: $(ls -R "$D")"
+mv "$D/was" "$D/w"
+discard_all
