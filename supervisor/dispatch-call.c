@@ -31,7 +31,11 @@ void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
 	call->pc_after_call = notification->data.instruction_pointer;
-	call->start_ns = io_read_clock_ns();
+	call->start_ns = dispatch->again.id == notification->id ? dispatch->again.start_ns : io_read_clock_ns();
+	if (dispatch->again.id == notification->id) {
+		call->fill_error = dispatch->again.fill_error;
+		call->copies_inline = dispatch->again.copies_inline;
+	}
 	call->resolved_place[0].mount = NULL;
 	call->resolved_place[1].mount = NULL;
 	call->resolved_place[0].virt_len = call->resolved_place[1].virt_len = 0;
@@ -272,4 +276,12 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	dispatch_act_on_denial_or_decoy(dispatch, decoy);
 	cpu_update_placement_before_response(dispatch->cpu, call);
 	outcome_carry_out(dispatch);
+}
+
+bool dispatch_begin_copy(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	const bool has_begun = copies_begin(dispatch->copies, dispatch->call, notification) == 0;
+
+	outcome_release(&dispatch->call->outcome);
+	return has_begun;
 }

@@ -53,6 +53,17 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	}
 }
 
+/* Judges a call again, which copies what it needs by itself. */
+static void dispatch_in_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	const struct dispatch_again outer = dispatch->again;
+
+	dispatch->again = (struct dispatch_again){
+		.id = notification->id, .start_ns = dispatch->call->start_ns, .copies_inline = true};
+	dispatch_notification(dispatch, notification);
+	dispatch->again = outer;
+}
+
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -86,8 +97,6 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	else
 		dispatch_refuse_unlisted_call(dispatch, notification);
 	call->fails_instead_of_waiting = interrupted_is_restarted_open(&dispatch->interrupted_calls, notification);
-	call->has_copied_file = dispatch->copied_id == notification->id;
-	call->fill_error = call->has_copied_file ? dispatch->fill_error : 0;
 	call->has_fetched_fd = again;
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
@@ -109,23 +118,22 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		call_fail(call, r);
 	}
 	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
-		/* a worker has the file copied; then the call is judged again (dispatch_copied_notification()) */
-		int r = blocking_start_copy(dispatch->blocking, call, notification);
-
-		if (r == 0)
-			return;
-		outcome_release(&call->outcome);
-		call_fail(call, r);
+		/* a worker has the file copied; then the call is judged again */
+		if (!dispatch_begin_copy(dispatch, notification))
+			dispatch_in_call(dispatch, notification);
+		return;
 	}
 	if (!ask_about_denial(dispatch, notification))
 		dispatch_finish_call(dispatch, notification);
 }
 
-void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification, int64_t result)
+void dispatch_after_copy(struct dispatch *dispatch, const struct copies_ended *ended)
 {
-	dispatch->copied_id = notification->id;
-	dispatch->fill_error =
-		result == -ECANCELED ? 0 : (int)result; /* -ECANCELED: the thread does not wait any more */
-	dispatch_notification(dispatch, notification);
-	dispatch->copied_id = 0;
+	dispatch->again = (struct dispatch_again){.id = ended->notification.id,
+						  .start_ns = ended->start_ns,
+						  /* -ECANCELED: its thread does not wait any more */
+						  .fill_error = ended->result == -ECANCELED ? 0 : (int)ended->result};
+	if (!ask_continue_after_copy(dispatch, ended->notification.id))
+		dispatch_notification(dispatch, &ended->notification);
+	dispatch->again.id = 0;
 }

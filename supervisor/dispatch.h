@@ -8,7 +8,8 @@
 #include <linux/seccomp.h>
 #include <stdint.h>
 
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
+#include "supervisor/workers/copies.h"
 #include "supervisor/closing/closing.h"
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/gateway/client.h"
@@ -36,11 +37,20 @@ struct call_counts {
 	size_t redirect_count; /* used entries of redirect[] */
 };
 
+/* What a call has that is judged again, after OUTCOME_COPY_FIRST. */
+struct dispatch_again {
+	uint64_t id;        /* of its notification; 0: none is judged again */
+	uint64_t start_ns;  /* when it was received first */
+	int fill_error;     /* call.fill_error */
+	bool copies_inline; /* call.copies_inline */
+};
+
 /* What handles notifications: judges, performs, records and responds. */
 struct dispatch {
 	struct sandbox *sandbox;
 	struct tracer *tracer;        /* set by the caller, like the members from here to `cpu` */
 	struct blocking *blocking;
+	struct copies *copies;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
 	struct asker *asker;          /* ask/ask.h; NULL: no denial is asked about */
@@ -49,8 +59,7 @@ struct dispatch {
 	uint64_t last_response_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
-	uint64_t copied_id;                    /* of the notification whose file a worker has had copied; 0: none */
-	int fill_error;                        /* of that work: call.fill_error */
+	struct dispatch_again again;           /* the call that is judged again */
 	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
 	bool answer_ends_run;                  /* a question was answered by "stop" */
 	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves interrupted_calls.traits to the caller */
@@ -66,7 +75,7 @@ void dispatch_release(struct dispatch *dispatch);
  */
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
-/* The same for one whose file a worker has had copied, after OUTCOME_COPY_FIRST. result: of that work. */
-void dispatch_copied_notification(struct dispatch *dispatch, const struct seccomp_notif *notification, int64_t result);
+/* The same for one that has waited for a copy, after OUTCOME_COPY_FIRST. */
+void dispatch_after_copy(struct dispatch *dispatch, const struct copies_ended *ended);
 
 #endif

@@ -29,8 +29,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/shown.c \
 	supervisor/ask/shown.h \
 	supervisor/ask/way.h \
-	supervisor/blocking.c \
-	supervisor/blocking.h \
 	supervisor/cpu/affinity.c \
 	supervisor/cpu/cpu.h \
 	supervisor/cpu/delay.c \
@@ -143,6 +141,10 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace/trace.h \
 	supervisor/trace/verify.c \
 	supervisor/watchdog.c \
-	supervisor/watchdog.h
+	supervisor/watchdog.h \
+	supervisor/workers/blocking.c \
+	supervisor/workers/blocking.h \
+	supervisor/workers/copies.c \
+	supervisor/workers/copies.h
 callgate_egress_SOURCES += supervisor/gateway/program.c
 EXTRA_DIST += supervisor/README.md

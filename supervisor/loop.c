@@ -10,7 +10,7 @@
 
 #include "base/io.h"
 #include "supervisor/ask/ask.h"
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
@@ -300,18 +300,17 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	return wait_ms;
 }
 
-/* Handles the calls again whose files workers have had copied. */
-static void loop_handle_copied_calls(struct supervisor *supervisor)
+/* Handles the calls again that have waited for a copy. While programs are paused, their calls must not go on. */
+static void loop_handle_calls_again(struct supervisor *supervisor)
 {
 	struct dispatch *dispatch = &supervisor->dispatch;
-	struct seccomp_notif notification;
-	int64_t result;
+	struct copies_ended ended;
 
 	while (!atomic_load(&supervisor->sandbox.is_filling) &&
 	       !(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
-	       blocking_pop_copied(dispatch->blocking, &notification, &result)) {
+	       !(supervisor->pause && pause_is_active(supervisor->pause)) && copies_pop(dispatch->copies, &ended)) {
 		watchdog_begin_notification(supervisor->watchdog);
-		dispatch_copied_notification(dispatch, &notification, result);
+		dispatch_after_copy(dispatch, &ended);
 		watchdog_end_notification(supervisor->watchdog);
 	}
 }
@@ -330,10 +329,12 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));
-	loop_handle_copied_calls(supervisor);
+	loop_handle_calls_again(supervisor);
 	if (supervisor->session)
 		wait_ms = loop_get_shorter_wait(wait_ms, session_handle_deadlines(supervisor->session,
 										  supervisor->clock_last_read_ns));
+	if (copies_check(supervisor->dispatch.copies))
+		wait_ms = loop_get_shorter_wait(wait_ms, COPIES_CHECK_INTERVAL_MS);
 	return loop_get_shorter_wait(
 		wait_ms, blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_JOB_CHECK_INTERVAL_MS : -1);
 }

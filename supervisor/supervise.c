@@ -11,7 +11,7 @@
 #include "confine/cgroup.h"
 #include "confine/landlock.h"
 #include "confine/selffilter.h"
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/gateway/questions.h"
 #include "supervisor/limits/killtree.h"
@@ -185,6 +185,8 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = tracer_create(sandbox, &dispatch->tracer);
 	if (r == 0)
 		r = blocking_create(&dispatch->blocking);
+	if (r == 0)
+		r = copies_create(&dispatch->copies);
 	if (r == 0 && process->egress->has_network)
 		r = egress_client_start(sandbox, process->egress, options->program_sockets, &dispatch->egress);
 	if (r == 0 && dispatch->egress && dispatch->asker)
@@ -192,7 +194,7 @@ static int supervise_build_state(struct supervisor *supervisor)
 										       ask_withdraw_request});
 	if (r == 0 && sandbox->after_entries && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
-								    dispatch->egress},
+								   dispatch->copies, dispatch->egress},
 				   &dispatch->closing);
 	view_set_supervisor_pid(options->view, getpid());
 	if (options->ask)
@@ -297,6 +299,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	moves_free(supervisor->sandbox.moves);
 	dirs_free(supervisor->sandbox.dirs);
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
+	copies_free(supervisor->dispatch.copies);
 	if (supervisor->dispatch.egress)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);
 	inet_free(supervisor->sandbox.inet);
@@ -311,7 +314,7 @@ static int supervise_begin_session(struct supervisor *supervisor)
 {
 	const struct dispatch *dispatch = &supervisor->dispatch;
 	int r = pause_create(&(const struct closing_options){&supervisor->sandbox, dispatch->tracer, dispatch->blocking,
-							      dispatch->egress},
+							     dispatch->copies, dispatch->egress},
 			     dispatch->closing, &supervisor->pause);
 
 	if (r == 0)

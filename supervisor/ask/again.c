@@ -222,7 +222,8 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 				const struct seccomp_notif *notification, struct rejudge_keys *ret_keys)
 {
-	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect};
+	struct rejudge_gate gate = {
+		.effect_check = {.is_without_effect = true, .permits_effect = rejudge_gate_permits_effect}};
 	struct sandbox *sandbox = dispatch->sandbox;
 	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox, notification->data.nr);
 	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
@@ -239,8 +240,30 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 
 /* ---- performing ---- */
 
+/* Performs the call that was judged again, if the gate permits it. */
+static enum rejudge_result rejudge_finish(struct dispatch *dispatch, const struct seccomp_notif *notification,
+					  struct rejudge_gate *gate, bool alive)
+{
+	struct call *call = dispatch->call;
+
+	if (alive && call->outcome.kind == OUTCOME_COPY_FIRST)
+		return dispatch_begin_copy(dispatch, notification) ? REJUDGE_COPIES_FIRST : REJUDGE_CANNOT_COPY;
+	if (alive && call->decision.verdict != VERDICT_DENY)
+		/*
+		 * The handler of an open for reading asks no gate, because the call has no effect until its outcome is
+		 * performed. So the gate is asked here.
+		 */
+		(void)rejudge_gate_permits_effect(&gate->effect_check, call);
+	if (gate->effect_was_permitted)
+		dispatch_finish_call(dispatch, notification);
+	else
+		outcome_release(&call->outcome);
+	return gate->effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_THREAD_IS_DEAD;
+}
+
 enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,
-				const struct seccomp_notif *notification, const struct rejudge_approval *approval)
+					const struct seccomp_notif *notification,
+					const struct rejudge_approval *approval)
 {
 	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect,
 				    .start_ns = approval->start_ns,
@@ -248,20 +271,10 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 	struct sandbox *sandbox = dispatch->sandbox;
 	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox, notification->data.nr);
 	bool alive = rejudge_in_second_view(dispatch, notification, &gate, approval->answer);
-	struct call *call = dispatch->call;
+	enum rejudge_result result = rejudge_finish(dispatch, notification, &gate, alive);
 
-	if (alive && call->decision.verdict != VERDICT_DENY)
-		/*
-		 * The handler of an open for reading asks no gate, because the call has no effect until its outcome is
-		 * performed. So the gate is asked here.
-		 */
-		(void)rejudge_gate_permits_effect(&gate.effect_check, call);
-	if (gate.effect_was_permitted)
-		dispatch_finish_call(dispatch, notification);
-	else
-		outcome_release(&call->outcome);
-	call->effect_check = NULL;
-	call->answer = NULL;
+	dispatch->call->effect_check = NULL;
+	dispatch->call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
-	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_THREAD_IS_DEAD;
+	return result;
 }

@@ -10,6 +10,8 @@
 
 enum rejudge_result {
 	REJUDGE_PERFORMED,      /* and answered */
+	REJUDGE_COPIES_FIRST,   /* it waits for a copy (OUTCOME_COPY_FIRST), and is to be judged again then */
+	REJUDGE_CANNOT_COPY,    /* no thread can make that copy; nothing was performed */
 	REJUDGE_CALL_CHANGED,   /* the call is not the approved one; nothing was performed */
 	REJUDGE_THREAD_IS_DEAD, /* no thread waits for the call any more; nothing was performed */
 };

@@ -217,8 +217,9 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 }
 
 /*
- * Performs a denied call without a question, if an earlier answer was "allow-always". False: it did not. With
- * *ret_has_changed, dispatch->call is not the call of the keys any more, and there must be no question about it.
+ * Performs a denied call without a question, or begins to, if an earlier answer was "allow-always". False: it did
+ * not. With *ret_has_changed, dispatch->call is not the call of the keys any more, and there must be no question about
+ * it.
  */
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
 					  const struct rejudge_keys *keys, const struct call *denied,
@@ -227,6 +228,7 @@ static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struc
 	struct asker *asker = dispatch->asker;
 	struct call_answer *answer = &asker->answer_without_question;
 	const size_t at = question_list_find_lasting_answer(asker, asker->way->get_lasting_key(keys));
+	enum rejudge_result result;
 
 	*ret_has_changed = false;
 	if (at == asker->always_answer_count)
@@ -234,9 +236,10 @@ static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struc
 	ask_set_answer_without_question(asker, asker->always[at].word, denied);
 	answer->uid = asker->always[at].uid;
 	answer->how = asker->always[at].how;
-	*ret_has_changed = rejudge_and_perform(dispatch, &asker->options, notification,
-					       &(struct rejudge_approval){keys->call, answer, denied->start_ns}) !=
-			   REJUDGE_PERFORMED;
+	result = rejudge_and_perform(dispatch, &asker->options, notification,
+				     &(struct rejudge_approval){keys->call, answer, denied->start_ns});
+	/* one that waits for a copy comes back as a denied call */
+	*ret_has_changed = result != REJUDGE_PERFORMED && result != REJUDGE_COPIES_FIRST;
 	return !*ret_has_changed;
 }
 
@@ -344,12 +347,34 @@ static void ask_anew_about_equal_execs(struct asker *asker, const struct questio
 	}
 }
 
+/* Performs the call of an approved question, and frees the question; or keeps it until the call is judged again. */
+static void ask_perform_approved(struct dispatch *dispatch, struct question *question)
+{
+	struct asker *asker = dispatch->asker;
+	const enum rejudge_result result = rejudge_and_perform(
+		dispatch, &asker->options, &question->notification,
+		&(struct rejudge_approval){question->keys.call, &question->answer, question->denied_call->start_ns});
+
+	if (result == REJUDGE_CALL_CHANGED || result == REJUDGE_COPIES_FIRST) {
+		struct question **list = result == REJUDGE_COPIES_FIRST ? &asker->questions_of_copying_calls
+									: &asker->questions_of_changed_calls;
+
+		question->next = *list;
+		*list = question;
+		return;
+	}
+	if (result == REJUDGE_CANNOT_COPY)
+		question->denied_call->outcome.value = -ENOMEM;
+	if (result != REJUDGE_PERFORMED)
+		ask_deny_call_of_question(dispatch, question);
+	question_free(question);
+}
+
 /* Ends a question that was taken out of the list. */
 static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_result word,
 			     uint64_t now_ns)
 {
 	struct asker *asker = dispatch->asker;
-	enum rejudge_result result = REJUDGE_THREAD_IS_DEAD;
 
 	question_list_close(asker, question, word, now_ns);
 	if (question->request) {
@@ -359,18 +384,26 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	}
 	if (word == ASK_ANSWER_ONCE && question->denied_call->row->basis == BASIS_EXEC)
 		ask_anew_about_equal_execs(asker, question);
-	if (ask_result_allows(word))
-		result = rejudge_and_perform(dispatch, &asker->options, &question->notification,
-					     &(struct rejudge_approval){question->keys.call, &question->answer,
-									question->denied_call->start_ns});
-	if (result == REJUDGE_CALL_CHANGED) {
-		question->next = asker->questions_of_changed_calls;
-		asker->questions_of_changed_calls = question;
+	if (ask_result_allows(word)) {
+		ask_perform_approved(dispatch, question);
 		return;
 	}
-	if (result == REJUDGE_THREAD_IS_DEAD)
-		ask_deny_call_of_question(dispatch, question);
+	ask_deny_call_of_question(dispatch, question);
 	question_free(question);
+}
+
+bool ask_continue_after_copy(struct dispatch *dispatch, uint64_t id)
+{
+	struct question **link = dispatch->asker ? &dispatch->asker->questions_of_copying_calls : NULL, *question;
+
+	while (link && *link && (*link)->notification.id != id)
+		link = &(*link)->next;
+	if (!link || !*link)
+		return false;
+	question = *link;
+	*link = question->next;
+	ask_perform_approved(dispatch, question);
+	return true;
 }
 
 /* Takes the first question that ends out of the list. NULL: none does. */
@@ -437,5 +470,12 @@ void ask_withdraw_all_questions(struct dispatch *dispatch)
 		asker->questions = question->next;
 		asker->open_question_count--;
 		ask_end_question(dispatch, question, ASK_QUESTION_WITHDRAWN, now_ns);
+	}
+	while (asker && asker->questions_of_copying_calls) { /* they are closed */
+		struct question *question = asker->questions_of_copying_calls;
+
+		asker->questions_of_copying_calls = question->next;
+		ask_deny_call_of_question(dispatch, question);
+		question_free(question);
 	}
 }

@@ -62,6 +62,12 @@ void ask_withdraw_request(void *dispatch, struct egress_question *request);
 int ask_poll_open_questions(struct dispatch *dispatch);
 
 /*
+ * Performs the approved call of a notification that has waited for a copy (OUTCOME_COPY_FIRST). False: it is none that
+ * was approved.
+ */
+bool ask_continue_after_copy(struct dispatch *dispatch, uint64_t id);
+
+/*
  * Removes and returns a notification whose approved call has changed since the question. The caller dispatches it like
  * a new one. False: there is none.
  */

@@ -45,6 +45,7 @@ struct asker {
 	struct question *questions; /* in the order in which they were asked */
 	/* questions whose calls are handled like new ones: it is another call, or "once" was for an equal exec */
 	struct question *questions_of_changed_calls;
+	struct question *questions_of_copying_calls; /* approved; the calls wait for a copy (OUTCOME_COPY_FIRST) */
 	unsigned open_question_count;  /* entries of `questions` */
 	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
 	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */

@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
+#include "supervisor/workers/copies.h"
 #include "supervisor/gateway/client.h"
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
@@ -24,6 +25,7 @@ struct closing_options {
 	struct sandbox *sandbox; /* its after_entries must not be NULL */
 	struct tracer *tracer;
 	struct blocking *blocking;
+	struct copies *copies;
 	struct egress_client *egress; /* NULL: no network */
 };
 

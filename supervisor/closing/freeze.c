@@ -221,6 +221,7 @@ static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_
 			freeze_collect_stop(freeze, thread);
 		if (thread->state == FROZEN_ASKED_TO_STOP && thread->tid != caller &&
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
+		     copies_serve_thread(options->copies, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
 		     (late && freeze_thread_waits_for_vfork_child(thread->tid))))
 			thread->state = FROZEN_STOPS_WHEN_CALL_ENDS;

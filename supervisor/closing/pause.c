@@ -62,7 +62,7 @@ int pause_stop_threads(struct pause *pause)
 	if (pause->is_active)
 		return 0;
 	/* The next stop of a traced call, which the tracer waits for, would be mistaken for a stop of this pause. */
-	if (atomic_load(&options->sandbox->is_filling))
+	if (copies_are_made(options->copies))
 		return -EINPROGRESS;
 	if (trace_must_end_calls_before_closing(options->tracer) ||
 	    (pause->closing && closing_has_waiting_call(pause->closing)))

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/answer.h"
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -20,6 +20,7 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_NAME_BYTES_MAX 200                       /* of a checkpoint's name that is put on record */
 #define PAUSE_ERRNO_MAX 4096                           /* a client's "error" is below */
+#define PAUSE_COPIES_TIMEOUT_NS UINT64_C(600000000000) /* how much longer it waits for copies of large files */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
 /* The time limits of the programs do not count the time of the pause. */
@@ -175,7 +176,7 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 		return UINT64_MAX;
 	r = pausing_awaits_program_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
-	if (r == -EINPROGRESS || (r < 0 && now_ns < session->pausing_deadline_ns))
+	if (r < 0 && now_ns < session->pausing_deadline_ns + (r == -EINPROGRESS ? PAUSE_COPIES_TIMEOUT_NS : 0))
 		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
 	if (!was_paused)

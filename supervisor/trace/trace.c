@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "confine/filter.h"
 #include "supervisor/answer.h"
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
 #include "supervisor/trace/private.h"
 
 /*

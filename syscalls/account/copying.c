@@ -2,9 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +22,7 @@
 #define COPYING_PAUSE_MS 1000
 #define COPYING_MS_MAX (60 * 60 * 1000)
 #define NS_PER_MS UINT64_C(1000000)
+#define COPYING_FUSE_SUPER_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC in fs/fuse/inode.c, which no header of Debian 12 has */
 
 /* Until when the supervisor thread may take to copy so many bytes. */
 static uint64_t copying_find_end_ns(off_t bytes)
@@ -26,7 +32,7 @@ static uint64_t copying_find_end_ns(off_t bytes)
 	return io_read_clock_ns() + (uint64_t)(ms < COPYING_MS_MAX ? ms : COPYING_MS_MAX) * NS_PER_MS;
 }
 
-static bool copying_was_done(const struct copied_files *files, const struct stat *status)
+static bool copying_was_tried(const struct copied_files *files, const struct stat *status)
 {
 	for (unsigned i = 0; i < files->count && i < COPIED_FILES_MAX; i++)
 		if (files->file[i].dev == status->st_dev && files->file[i].ino == status->st_ino)
@@ -44,60 +50,134 @@ static void copying_note(struct copied_files *files, const struct stat *status)
 	files->count = files->count == 2 * COPIED_FILES_MAX - 1 ? COPIED_FILES_MAX : files->count + 1;
 }
 
-/* Opens the file for writing, or, where that is refused, sets its mode to what it is. 0 or -errno. */
-static int copying_try(int fd)
+/*
+ * Replaces an extended attribute that the file does not have: the program cannot guess its name. The overlay copies the
+ * file before it learns that (ovl_xattr_set() in fs/overlayfs), and neither attributes nor inotify tell of it.
+ * -ENODATA: that is how it went; or another -errno.
+ */
+static int copying_try_attribute(const char *path)
 {
-	const struct io_proc_fd_path link = io_proc_fd_path(fd);
-	_cleanup_close_ int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
+	uint64_t number[2];
+	char name[sizeof("user.callgate.") + 32];
 
-	if (writer >= 0 || (errno != EACCES && errno != ETXTBSY))
-		return writer < 0 ? -errno : 0;
-	return fstat(fd, &status) < 0 || chmod(link.path, status.st_mode & 07777) < 0 ? -errno : 0;
+	if (getrandom(number, sizeof(number), 0) != sizeof(number))
+		return -EAGAIN;
+	(void)snprintf(name, sizeof(name), "user.callgate.%016" PRIx64 "%016" PRIx64, number[0], number[1]);
+	return setxattr(path, name, "", 1, XATTR_REPLACE) < 0 ? -errno : 0;
 }
 
+/* Sets the access time to what it is, for the owner of a file that may not be written. 0 or -errno. */
+static int copying_try_time(int fd, const char *path)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	times[0] = status.st_atim;
+	return utimensat(AT_FDCWD, path, times, 0) < 0 ? -errno : 0;
+}
+
+int copying_copy_now(int fd)
+{
+	const struct io_proc_fd_path link = io_proc_fd_path(fd);
+	int r = copying_try_attribute(link.path);
+
+	if (r == -ENODATA || r == -EINTR)
+		return r == -EINTR ? r : 0;
+	r = copying_try_time(fd, link.path);
+	if (r < 0 && r != -EINTR) {
+		const int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+		r = writer < 0 ? -errno : 0;
+		if (writer >= 0)
+			(void)close(writer);
+	}
+	return r;
+}
+
+/* ---- in a worker thread ---- */
+
+struct copying_work {
+	struct call_work work;
+	struct sandbox *sandbox; /* borrowed */
+	copying_count_fn *count; /* NULL: the copy does not count */
+};
+
 /*
- * Has the file of fd copied. A file that cannot be copied so is left to the call itself, which then fails or copies it.
+ * Has the file of fd copied. One that cannot be copied so is left to the call itself, which then fails or copies it.
  */
 static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
+	int r;
+
 	(void)work;
-	while (copying_try(fd) == -EINTR && go_on(ctx))
-		;
-	return 0;
+	do
+		r = copying_copy_now(fd);
+	while (r == -EINTR && go_on(ctx));
+	return r;
+}
+
+static void copying_end_work(struct call_work *work, int fd, int64_t result)
+{
+	const struct copying_work *copying = (const struct copying_work *)work;
+	struct stat status;
+
+	if (result == -EINTR || fstat(fd, &status) < 0)
+		return;
+	copying_note(&copying->sandbox->copied_files, &status);
+	if (result == 0 && copying->count)
+		copying->count(copying->sandbox->disk, fd);
 }
 
 static void copying_free_work(struct call_work *work)
 {
-	(void)work; /* it is static */
+	free(work);
 }
 
-int copying_begin(struct call *call, int fd)
+/* Lets a worker have the file copied, after which the call is judged again. -1 with the outcome. */
+static int copying_give_to_worker(struct call *call, int fd, copying_count_fn *count)
 {
-	struct sandbox *sandbox = call->sandbox;
-	struct statfs system;
-	struct stat status;
-	static struct call_work copying = {.run = copying_run_work, .free = copying_free_work};
-	bool is_inline;
-	int copied;
+	struct copying_work *copying = malloc(sizeof(*copying));
+	const int copied = copying ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
-	    fstatfs(fd, &system) < 0 || system.f_type != OVERLAYFS_SUPER_MAGIC)
-		return 0;
-	/* A call that was asked about is performed as it was, at once. In others, only small files are copied. */
-	is_inline = call->effect_check || status.st_size < COPYING_INLINE_BYTES_MAX;
-	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(is_inline ? status.st_size : 0));
-	if (is_inline || copying_was_done(&sandbox->copied_files, &status))
-		return 0;
-	if (call->has_copied_file) {
-		copying_note(&sandbox->copied_files, &status);
-		return 0;
+	if (copied < 0) {
+		free(copying);
+		return call_fail(call, -ENOMEM);
 	}
-	copied = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (copied < 0)
-		return call_fail(call, -errno);
+	*copying = (struct copying_work){
+		.work = {.run = copying_run_work, .end = copying_end_work, .free = copying_free_work},
+		.sandbox = call->sandbox,
+		.count = count};
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = copied;
-	call->outcome.blocking_work = &copying;
+	call->outcome.blocking_work = &copying->work;
 	return -1;
+}
+
+/* ---- before a call ---- */
+
+/* Whether a file system copies files before they are changed. fuse-overlayfs is one of those by FUSE. */
+static bool copying_may_be_made(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 &&
+	       (system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == COPYING_FUSE_SUPER_MAGIC);
+}
+
+int copying_begin(struct call *call, int fd, copying_count_fn *count)
+{
+	struct sandbox *sandbox = call->sandbox;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
+	    !copying_may_be_made(fd))
+		return 0;
+	if (status.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline &&
+	    !copying_was_tried(&sandbox->copied_files, &status))
+		return copying_give_to_worker(call, fd, count);
+	/* the call copies what is small, and what the worker could not */
+	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(status.st_size));
+	return 0;
 }

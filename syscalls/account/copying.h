@@ -1,7 +1,8 @@
 /*
  * Large files that overlayfs copies as a whole before they are changed: a call would wait for the copy, and with it the
  * supervisor thread, and all other calls of the run. So a worker thread has the file copied first, and then the call is
- * made again. The overlay may be one of the run, or what the run is in, as in a container.
+ * judged again. The overlay may be one of the run, or what the run is in, as in a container. Called by
+ * disk_count_copy().
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 #define CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
@@ -9,12 +10,16 @@
 #include <sys/types.h>
 
 struct call;
+struct disk;
+
+/* Counts a copied file for limits.disk. */
+typedef void copying_count_fn(struct disk *disk, int fd);
 
 #define COPIED_FILES_MAX 64u
-#define COPYING_QUICK_BYTES (64 * 1024) /* a smaller file is copied at once */
-#define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker */
+#define COPYING_QUICK_BYTES (64 * 1024)    /* the copy of a smaller file is not timed */
+#define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker thread */
 
-/* The files that workers have had copied last. */
+/* The files that workers have had copied last, or tried to. */
 struct copied_files {
 	struct {
 		dev_t dev;
@@ -24,11 +29,17 @@ struct copied_files {
 };
 
 /*
- * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing or renames it; after
- * disk_count_copy(), and before the call's record is written. 0; or -1 with OUTCOME_COPY_FIRST. If the file is copied
- * in the call itself, the watchdog does not interrupt that: the copy would be lost (ovl_copy_up_file() in
- * fs/overlayfs/copy_up.c), and the call would fail with EINTR.
+ * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing, or gives it another
+ * name, and before the call's record is written. count: called with what a worker has copied; may be NULL. 0; or -1
+ * with OUTCOME_COPY_FIRST. If the file is copied in the call itself, the watchdog does not interrupt that: the copy
+ * would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c), and the call would fail with EINTR.
  */
-int copying_begin(struct call *call, int fd);
+int copying_begin(struct call *call, int fd, copying_count_fn *count);
+
+/*
+ * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: this
+ * process may not change it.
+ */
+int copying_copy_now(int fd);
 
 #endif

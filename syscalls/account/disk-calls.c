@@ -67,21 +67,44 @@ static bool disk_file_counts_for_limit(const struct disk *disk, int fd, struct s
 	return *ret_in_memory || !disk->counts_only_memory_files;
 }
 
-/*
- * Lets the overlay copy a file of several names now: its number is then its own, and not that of the other names, which
- * are yet to be copied. False: this process may not open it for writing.
- */
-static bool disk_make_copy(int fd, struct stat *status)
-{
-	_cleanup_close_ int writer = open(io_proc_fd_path(fd).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-
-	return writer >= 0 && fstat(fd, status) == 0;
-}
-
 /* Whether the file is one of an overlay of the run. */
 static bool disk_place_is_in_overlay(const struct place *place)
 {
 	return place->mount && !place->is_magic_link && place->mount->flags & MOUNT_OVERLAY;
+}
+
+/* Whether a copy of the file of fd counts, and has not yet. Also returns its status, and whether it is in memory. */
+static bool disk_copy_is_to_count(const struct call *call, unsigned i, int fd, struct stat *ret_status,
+				  bool *ret_in_memory)
+{
+	const struct disk *disk = call->sandbox->disk;
+	const struct disk_file *file;
+
+	if (!disk_place_is_in_overlay(&call->resolved_place[i]) ||
+	    !disk_file_counts_for_limit(disk, fd, ret_status, ret_in_memory))
+		return false;
+	file = disk_files_find(&disk->files, ret_status);
+	return !file || file->bytes_before_run > 0; /* else it was copied or made by the run */
+}
+
+/* Counts a file that was copied before its call is judged again. */
+static void disk_count_copied_file(struct disk *disk, int fd)
+{
+	struct disk_file *file;
+	struct stat status;
+	bool in_memory;
+
+	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
+		return;
+	file = disk_files_find(&disk->files, &status);
+	if (file && file->bytes_before_run == 0)
+		return;
+	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
+	if (file || (disk->files.count < DISK_MEASURED_FILES_MAX &&
+		     disk_files_add(&disk->files, &status, 0, in_memory, &file) == 0))
+		disk_files_count_whole(&disk->files, file, (uint64_t)status.st_blocks * 512);
+	else
+		disk->names_bytes += (uint64_t)status.st_blocks * 512;
 }
 
 int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
@@ -89,24 +112,23 @@ int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;
 	struct stat status;
-	uint64_t bytes;
-	bool in_memory;
+	uint64_t bytes = 0;
+	bool in_memory, counts;
 
-	if (!disk_place_is_in_overlay(&call->resolved_place[i]) ||
-	    !disk_file_counts_for_limit(disk, fd, &status, &in_memory))
+	if (call_is_only_judged(call))
 		return 0;
-	file = disk_files_find(&disk->files, &status);
-	if (file && file->bytes_before_run == 0)
-		return 0; /* copied or made by the run */
-	if (truncates && status.st_nlink == 1)
-		status.st_blocks = 0;
-	bytes = (uint64_t)status.st_blocks * 512;
-	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
+	counts = disk_copy_is_to_count(call, i, fd, &status, &in_memory);
+	/* A file of several names is copied now: its number is then its own, and not that of the other names. */
+	if (counts && (!truncates || status.st_nlink > 1))
+		bytes = (uint64_t)status.st_blocks * 512;
+	if (counts && disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
 		return -1;
-	if (status.st_nlink > 1 && copying_begin(call, fd) < 0)
+	if ((!truncates || bytes > 0) && copying_begin(call, fd, counts ? disk_count_copied_file : NULL) < 0)
 		return -1;
+	if (!counts)
+		return 0;
 	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
-	if (status.st_nlink > 1 && !disk_make_copy(fd, &status)) {
+	if (status.st_nlink > 1 && (copying_copy_now(fd) < 0 || fstat(fd, &status) < 0)) {
 		disk->names_bytes += bytes; /* no entry: another name of the file would count as copied by it */
 		return 0;
 	}
@@ -126,8 +148,6 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	bool in_memory;
 	int r;
 
-	if (!made && disk_count_copy(call, 0, fd, false) < 0)
-		return -1;
 	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
 		return 0;
 	file = made ? disk_find_or_add_file(call, &status, 0, in_memory)

@@ -69,16 +69,18 @@ bool disk_take_bytes(const struct call *call, uint64_t bytes);
 void disk_give_back_bytes(const struct call *call, uint64_t bytes);
 
 /*
- * To be called before the target can write to the file of fd (which may be O_PATH), and before it is truncated. made:
- * this call has made the file, so all its blocks count. 0, or -1 with the call failed (ENFILE).
+ * To be called before the target can write to the file of fd (which may be O_PATH), and before it is truncated, after
+ * disk_count_copy(). made: this call has made the file, so all its blocks count. 0, or -1 with the call failed
+ * (ENFILE).
  */
 int disk_watch_file(struct call *call, int fd, bool made);
 
 /*
  * To be called before a call changes the object of fd (which may be O_PATH), whose place is call->resolved_place[i],
- * also if it changes no content. A file of an overlay counts whole: what is in the upper layer, the overlay has copied
- * there, or the program has written. truncates: the call empties the file while it opens it, so nothing is copied. 0,
- * or -1 with the call refused or failed.
+ * also if it changes no content, and before the call's record is written. A worker has the overlay copy a large file
+ * first (copying_begin()), also where the disk is not limited. A file of an overlay of the run counts whole: what is in
+ * the upper layer, the overlay has copied there, or the program has written. truncates: the call empties the file while
+ * it opens it, so nothing is copied. 0; -1 with OUTCOME_COPY_FIRST, or with the call refused or failed.
  */
 int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates);
 

@@ -110,8 +110,7 @@ static int filling_fill_found(struct call *call, int fd, struct view_fill *fill)
 {
 	int r;
 
-	/* What was asked about is performed as it was, at once. */
-	if (fill->bytes >= COPYING_INLINE_BYTES_MAX && !call->effect_check)
+	if (fill->bytes >= COPYING_INLINE_BYTES_MAX && !call->copies_inline && !call_is_only_judged(call))
 		return filling_give_to_worker(call, fd, fill);
 	r = view_fill_file(fill, fd, NULL);
 	close_fd(&fill->source_fd);
@@ -124,10 +123,12 @@ static int filling_fill_found(struct call *call, int fd, struct view_fill *fill)
 static int filling_fill(struct call *call, int fd, bool for_change)
 {
 	struct view_fill fill;
-	int r = filling_is_possible(call)
-			? view_begin_fill(call->sandbox->view, fd, for_change ? FILL_FOR_CHANGE : 0, &fill)
-			: 0;
+	int r;
 
+	/* A program's content is needed to judge it. */
+	if (!filling_is_possible(call) || (call_is_only_judged(call) && call->row->basis != BASIS_EXEC))
+		return 0;
+	r = view_begin_fill(call->sandbox->view, fd, for_change ? FILL_FOR_CHANGE : 0, &fill);
 	if (r <= 0)
 		return r;
 	r = call->fill_error;

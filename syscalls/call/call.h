@@ -144,6 +144,7 @@ struct call_answer {
  * effect. Once it has returned true, it must return true for the rest of the call.
  */
 struct call_effect_check {
+	bool is_without_effect; /* permits_effect() returns false in any case */
 	bool (*permits_effect)(struct call_effect_check *gate, const struct call *call);
 	/* Called with all bytes that decode_memory_at() copies from the target. */
 	void (*note_copied_bytes)(struct call_effect_check *gate, const void *bytes, size_t len);
@@ -193,7 +194,7 @@ struct call {
 	 * (descriptor.h)
 	 */
 	bool has_fetched_fd;
-	bool has_copied_file;            /* the call is judged again after OUTCOME_COPY_FIRST */
+	bool copies_inline;              /* no worker can copy for it: it never ends with OUTCOME_COPY_FIRST */
 	int fill_error;                  /* -errno with which a worker failed to fill a file for it; 0: none has */
 	int fetched_fd;                  /* owned; -errno: it could not be fetched */
 	struct policy_decision decision; /* the verdict so far, for the record */
@@ -234,6 +235,12 @@ static inline bool call_is_observed(const struct call *call)
 static inline bool call_may_take_effect(const struct call *call)
 {
 	return !call->effect_check || call->effect_check->permits_effect(call->effect_check, call);
+}
+
+/* True when the call is not performed after it was judged. Its handler must not prepare what takes long, either. */
+static inline bool call_is_only_judged(const struct call *call)
+{
+	return call->effect_check && call->effect_check->is_without_effect;
 }
 
 /*

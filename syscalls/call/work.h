@@ -1,5 +1,5 @@
 /*
- * What may wait or takes long, so a thread of supervisor/blocking.c does it: a system call (OUTCOME_BLOCKING_WORK), or
+ * What may wait or takes long, so a thread of supervisor/workers/ does it: a system call (OUTCOME_BLOCKING_WORK), or
  * what is done before one is judged again (OUTCOME_COPY_FIRST).
  */
 #ifndef CALLGATE_SYSCALLS_CALL_WORK_H

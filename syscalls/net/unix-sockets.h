@@ -6,7 +6,7 @@
  * The kernel keeps abstract names by network namespace. If the run has its own, they are bound natively. Otherwise the
  * socket is bound in the scratch space too, and connect(2) finds it by a table of the run's names.
  *
- * Used by bind.c, connect.c, socket.c and names.c. Threads of supervisor/blocking.c use sockets_connect() too.
+ * Used by bind.c, connect.c, socket.c and names.c. Threads of supervisor/workers/blocking.c use sockets_connect() too.
  */
 #ifndef CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
 #define CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H

@@ -3,10 +3,9 @@
  * and ends; it is cancelled when the target thread no longer waits. Threads share only the listener and the log. Called
  * in the supervisor thread.
  */
-#ifndef CALLGATE_SUPERVISOR_BLOCKING_H
-#define CALLGATE_SUPERVISOR_BLOCKING_H
+#ifndef CALLGATE_SUPERVISOR_WORKERS_BLOCKING_H
+#define CALLGATE_SUPERVISOR_WORKERS_BLOCKING_H
 
-#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,14 +31,6 @@ void blocking_free(struct blocking *blocking);
  * responds and ends the record. -errno: no thread was started, so the caller must respond and end the record.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);
-
-/*
- * Lets a worker do the work of OUTCOME_COPY_FIRST (syscalls/account/copying.h), without a response or a record. 0: it
- * has taken what the outcome owned; or -errno. blocking_pop_copied() gives the notification back then.
- */
-int blocking_start_copy(struct blocking *blocking, struct call *call, const struct seccomp_notif *notification);
-/* A notification that is to be handled again, as its file is copied, with what the work returned. False: none is. */
-bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification, int64_t *ret_result);
 
 /* Whether a worker performs a call of this thread. */
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);

@@ -12,11 +12,11 @@
 #include "base/io.h"
 #include "base/proc/stat.h"
 #include "supervisor/answer.h"
-#include "supervisor/blocking.h"
+#include "supervisor/workers/blocking.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
 
-#define BLOCKING_THREAD_STACK_BYTES (160u * 1024) /* stack of a worker thread; io_copy_sparse() takes 64 KiB */
+#define BLOCKING_THREAD_STACK_BYTES (64u * 1024) /* stack of a worker thread */
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
 /* how long worker threads are interrupted until their calls end */
@@ -30,26 +30,23 @@ struct blocking_job {
 	pthread_t thread;
 	struct delayed_response delayed_response;
 	pid_t tid;
-	int fd;                 /* what is opened, or what `work` is done on; both are owned by the worker thread */
-	struct call_work *work; /* OUTCOME_BLOCKING_WORK, OUTCOME_COPY_FIRST: done on fd; else NULL */
-	int open_flags;         /* of an open that may wait, for a FIFO */
-	/* blocking_start_copy(): the notification; owned; NULL: another job. Then fd and work are not the thread's */
-	struct seccomp_notif *copy_for;
-	int64_t copy_result;
-	bool cloexec;           /* the descriptor is injected with O_CLOEXEC */
-	bool performs_call_work; /* OUTCOME_BLOCKING_WORK */
-	bool open_must_not_wait; /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
-	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
+	int fd;                       /* what is opened, or the socket of `work`; both are owned by the worker thread */
+	struct call_work *work;       /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
+	int open_flags;               /* of an open that may wait, for a FIFO */
+	bool cloexec;                 /* the descriptor is injected with O_CLOEXEC */
+	bool performs_call_work;      /* OUTCOME_BLOCKING_WORK */
+	bool open_must_not_wait;      /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
+	atomic_bool interrupted;      /* a signal is pending for the target thread, or the call is a restarted open */
 	atomic_bool thread_is_ending; /* the worker has responded: joining it does not block */
 };
 
 /* The calls that worker threads of the supervisor make, because they may wait. */
 struct blocking {
-	struct blocking_job *jobs; /* list of the calls in progress */
-	unsigned job_count;        /* entries of `jobs` */
-	unsigned jobs_max;    /* most jobs at a time */
+	struct blocking_job *jobs;  /* list of the calls in progress */
+	unsigned job_count;         /* entries of `jobs` */
+	unsigned jobs_max;          /* most jobs at a time */
 	unsigned next_job_to_check; /* index of the first job to be checked at the next tick */
-	uint64_t next_job_check_ns;      /* time of the next tick */
+	uint64_t next_job_check_ns; /* time of the next tick */
 };
 
 /* Does nothing: a signal with a handler ends a worker thread's system call with EINTR. */
@@ -127,25 +124,11 @@ static int blocking_job_open_for_target(struct blocking_job *job)
 					      job->cloexec);
 }
 
-/* Only the end of the call ends the copy: a signal with a handler comes after it, as after an uninterruptible wait. */
-static bool blocking_job_may_retry_copy(void *ctx)
-{
-	const struct blocking_job *job = ctx;
-
-	return answer_thread_still_waits(&job->delayed_response);
-}
-
 static void *job_run_thread(void *argument)
 {
 	struct blocking_job *job = argument;
 	int64_t result; /* a value or -errno */
 
-	if (job->copy_for) {
-		job->copy_result = job->work->run(job->work, job->fd, blocking_job_may_retry_copy, job);
-		atomic_store(&job->thread_is_ending, true);
-		(void)kill(getpid(), SIGCHLD); /* the loop looks at its jobs then, before the next tick */
-		return NULL;
-	}
 	result = job->work ? job->work->run(job->work, job->fd, blocking_job_may_retry_syscall, job)
 			   : blocking_job_open_for_target(job);
 	/* Closed before the response, so that the target's descriptor is the only one when its call returns. */
@@ -171,25 +154,6 @@ static int job_start_thread(struct blocking_job *job)
 	return -r;
 }
 
-/* Waits for the thread of a job, and frees it. at: where the list has it. */
-static void blocking_free_job(struct blocking *blocking, struct blocking_job **at)
-{
-	struct blocking_job *job = *at;
-
-	*at = job->next;
-	(void)pthread_join(job->thread, NULL);
-	if (job->copy_for) {
-		if (job->work->end)
-			job->work->end(job->work, job->fd, job->copy_result);
-		job->work->free(job->work);
-		(void)close(job->fd);
-	}
-	free(job->copy_for);
-	free(job);
-	blocking->job_count--;
-}
-
-/* Frees the jobs that have ended, but those whose notification is still to be popped. */
 static void blocking_join_ended_threads(struct blocking *blocking)
 {
 	struct blocking_job **at = &blocking->jobs;
@@ -197,75 +161,15 @@ static void blocking_join_ended_threads(struct blocking *blocking)
 	while (*at) {
 		struct blocking_job *job = *at;
 
-		if (!atomic_load(&job->thread_is_ending) ||
-		    (job->copy_for && answer_thread_still_waits(&job->delayed_response))) {
+		if (!atomic_load(&job->thread_is_ending)) {
 			at = &job->next;
 			continue;
 		}
-		blocking_free_job(blocking, at);
-	}
-}
-
-/* Starts the thread of a job for the call, and takes the job and what the outcome owns; not if -errno is returned. */
-static int blocking_start_job(struct blocking *blocking, struct call *call, struct blocking_job *job)
-{
-	int r = job_start_thread(job);
-
-	if (r < 0)
-		return r;
-	call->outcome.fd = -1; /* the thread owns fd and work now */
-	call->outcome.blocking_work = NULL;
-	job->next = blocking->jobs;
-	blocking->jobs = job;
-	blocking->job_count++;
-	return 0;
-}
-
-/* Whether one more job may be started. */
-static bool blocking_has_room(struct blocking *blocking)
-{
-	if (blocking->job_count >= blocking->jobs_max)
-		blocking_join_ended_threads(blocking);
-	return blocking->job_count < blocking->jobs_max;
-}
-
-int blocking_start_copy(struct blocking *blocking, struct call *call, const struct seccomp_notif *notification)
-{
-	struct blocking_job *job;
-	int r;
-
-	if (!blocking_has_room(blocking))
-		return -EAGAIN;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return -ENOMEM;
-	*job = (struct blocking_job){.delayed_response = answer_make_for_later_response(call),
-				     .tid = call->tid,
-				     .fd = call->outcome.fd,
-				     .work = call->outcome.blocking_work,
-				     .copy_for = malloc(sizeof(*job->copy_for))};
-	if (job->copy_for)
-		*job->copy_for = *notification;
-	r = job->copy_for ? blocking_start_job(blocking, call, job) : -ENOMEM;
-	if (r < 0) {
-		free(job->copy_for);
+		*at = job->next;
+		(void)pthread_join(job->thread, NULL);
 		free(job);
+		blocking->job_count--;
 	}
-	return r;
-}
-
-bool blocking_pop_copied(struct blocking *blocking, struct seccomp_notif *ret_notification, int64_t *ret_result)
-{
-	struct blocking_job **at = &blocking->jobs;
-
-	while (*at && !((*at)->copy_for && atomic_load(&(*at)->thread_is_ending)))
-		at = &(*at)->next;
-	if (!*at)
-		return false;
-	*ret_notification = *(*at)->copy_for;
-	*ret_result = (*at)->copy_result;
-	blocking_free_job(blocking, at);
-	return true;
 }
 
 int blocking_start_call(struct blocking *blocking, struct call *call)
@@ -273,7 +177,9 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	struct blocking_job *job;
 	int r;
 
-	if (!blocking_has_room(blocking))
+	if (blocking->job_count >= blocking->jobs_max)
+		blocking_join_ended_threads(blocking);
+	if (blocking->job_count >= blocking->jobs_max)
 		return call->outcome.kind == OUTCOME_BLOCKING_OPEN ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
@@ -287,16 +193,23 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .cloexec = call->outcome.fd_is_cloexec,
 				     .open_must_not_wait = call->fails_instead_of_waiting,
 				     .interrupted = call->fails_instead_of_waiting};
-	r = blocking_start_job(blocking, call, job);
-	if (r < 0)
+	r = job_start_thread(job);
+	if (r < 0) {
 		free(job);
-	return r;
+		return r;
+	}
+	call->outcome.fd = -1; /* the thread owns fd and work now */
+	call->outcome.blocking_work = NULL;
+	job->next = blocking->jobs;
+	blocking->jobs = job;
+	blocking->job_count++;
+	return 0;
 }
 
 /* Interrupts the worker if its call must end. Repeated at each tick: a signal may come before the worker blocks. */
 static void job_interrupt_if_needed(struct blocking_job *job)
 {
-	if (!job->copy_for && blocking_read_pending_signals(job->tid) != 0)
+	if (blocking_read_pending_signals(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
 	if (!answer_thread_still_waits(&job->delayed_response) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);
@@ -305,7 +218,7 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 {
 	for (const struct blocking_job *job = blocking->jobs; job; job = job->next)
-		if (job->tid == tid && (job->copy_for || !atomic_load(&job->thread_is_ending)))
+		if (job->tid == tid && !atomic_load(&job->thread_is_ending))
 			return true;
 	return false;
 }

@@ -1,0 +1,192 @@
+#include "supervisor/workers/copies.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "supervisor/answer.h"
+#include "syscalls/call/work.h"
+
+#define COPIES_THREAD_STACK_BYTES (160u * 1024) /* io_copy_sparse() takes 64 KiB */
+
+/* A call that waits for a copy. */
+struct copies_call {
+	struct copies_call *next; /* the one that came after it */
+	struct seccomp_notif notification;
+	struct delayed_response awaits; /* only tells whether its thread still waits */
+};
+
+struct copies {
+	struct copies_call *first; /* the calls that wait; while is_made, the first one is that for which it is */
+	struct copies_call **end;  /* where the next one is put */
+	pthread_t thread;          /* while is_made, like the members below */
+	int fd;                    /* what is copied; owned */
+	struct call_work *work;    /* owned */
+	int64_t result;            /* of the work; written by the thread */
+	bool is_made;
+	atomic_bool thread_is_ending; /* joining it does not block */
+};
+
+int copies_create(struct copies **ret_copies)
+{
+	struct copies *copies = calloc(1, sizeof(*copies));
+
+	if (!copies)
+		return -ENOMEM;
+	copies->end = &copies->first;
+	*ret_copies = copies;
+	return 0;
+}
+
+/* Only the end of the call ends the copy: a signal with a handler comes after it, as after an uninterruptible wait. */
+static bool copies_may_go_on(void *ctx)
+{
+	const struct copies *copies = ctx;
+
+	return answer_thread_still_waits(&copies->first->awaits);
+}
+
+static void *copies_run_thread(void *argument)
+{
+	struct copies *copies = argument;
+
+	copies->result = copies->work->run(copies->work, copies->fd, copies_may_go_on, copies);
+	atomic_store(&copies->thread_is_ending, true);
+	(void)kill(getpid(), SIGCHLD); /* so that the loop looks before the next tick */
+	return NULL;
+}
+
+static int copies_start_thread(struct copies *copies)
+{
+	pthread_attr_t attributes;
+	int r;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return -ENOMEM;
+	(void)pthread_attr_setstacksize(&attributes, COPIES_THREAD_STACK_BYTES);
+	atomic_store(&copies->thread_is_ending, false);
+	r = pthread_create(&copies->thread, &attributes, copies_run_thread, copies);
+	(void)pthread_attr_destroy(&attributes);
+	return -r;
+}
+
+/* Begins the copy for the only call that waits. 0 or -errno. */
+static int copies_begin_work(struct copies *copies, struct outcome *outcome)
+{
+	int r;
+
+	copies->fd = outcome->fd;
+	copies->work = outcome->blocking_work;
+	r = copies_start_thread(copies);
+	if (r < 0)
+		return r;
+	copies->is_made = true;
+	outcome->fd = -1;
+	outcome->blocking_work = NULL;
+	return 0;
+}
+
+/* Takes the first call from the list. It is owned by the caller. */
+static struct copies_call *copies_take_first(struct copies *copies)
+{
+	struct copies_call *first = copies->first;
+
+	copies->first = first->next;
+	if (!copies->first)
+		copies->end = &copies->first;
+	return first;
+}
+
+int copies_begin(struct copies *copies, struct call *call, const struct seccomp_notif *notification)
+{
+	struct copies_call *waiting = malloc(sizeof(*waiting));
+	int r = 0;
+
+	if (!waiting)
+		return -ENOMEM;
+	*waiting = (struct copies_call){.notification = *notification, .awaits = answer_make_for_later_response(call)};
+	if (copies->is_made) {
+		*copies->end = waiting;
+		copies->end = &waiting->next;
+		return 0;
+	}
+	/* the first one again, if others wait: it came out of the list, and needs a further copy */
+	waiting->next = copies->first;
+	if (!copies->first)
+		copies->end = &waiting->next;
+	copies->first = waiting;
+	r = copies_begin_work(copies, &call->outcome);
+	if (r < 0)
+		free(copies_take_first(copies));
+	return r;
+}
+
+/* Ends the copy, of which the thread has ended or ends when it is interrupted. */
+static void copies_end_work(struct copies *copies)
+{
+	(void)pthread_join(copies->thread, NULL);
+	copies->is_made = false;
+	if (copies->work->end)
+		copies->work->end(copies->work, copies->fd, copies->result);
+	copies->work->free(copies->work);
+	close_fd(&copies->fd);
+}
+
+bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
+{
+	struct copies_call *first;
+
+	if (!copies->first || (copies->is_made && !atomic_load(&copies->thread_is_ending)))
+		return false;
+	*ret_ended = (struct copies_ended){.result = 0};
+	if (copies->is_made) {
+		copies_end_work(copies);
+		ret_ended->result = copies->result;
+	}
+	first = copies_take_first(copies);
+	ret_ended->notification = first->notification;
+	ret_ended->start_ns = first->awaits.start_ns;
+	free(first);
+	return true;
+}
+
+bool copies_are_made(const struct copies *copies)
+{
+	return copies->is_made && !atomic_load(&copies->thread_is_ending);
+}
+
+bool copies_serve_thread(const struct copies *copies, pid_t tid)
+{
+	for (const struct copies_call *call = copies->first; call; call = call->next)
+		if ((pid_t)call->notification.pid == tid)
+			return true;
+	return false;
+}
+
+bool copies_check(struct copies *copies)
+{
+	/* Repeated, because the signal may come before the thread blocks. */
+	if (copies_are_made(copies) && !copies_may_go_on(copies))
+		(void)pthread_kill(copies->thread, SIGUSR1);
+	return copies->first;
+}
+
+void copies_free(struct copies *copies)
+{
+	if (!copies)
+		return;
+	/* Every process of the run is dead, so no call is awaited. */
+	while (copies_are_made(copies)) {
+		(void)copies_check(copies);
+		(void)usleep(1000);
+	}
+	if (copies->is_made)
+		copies_end_work(copies);
+	while (copies->first)
+		free(copies_take_first(copies));
+	free(copies);
+}

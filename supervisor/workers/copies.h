@@ -1,0 +1,50 @@
+/*
+ * A worker thread that copies a large file before a call is judged again (OUTCOME_COPY_FIRST). It makes one copy at a
+ * time: other calls that need one wait for it without a thread, and are then judged again in the order in which they
+ * came. So calls on the file that is being copied find it copied, each copy counts for limits.disk before the next one
+ * is admitted, and no number of calls takes all workers. Called in the supervisor thread.
+ */
+#ifndef CALLGATE_SUPERVISOR_WORKERS_COPIES_H
+#define CALLGATE_SUPERVISOR_WORKERS_COPIES_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "syscalls/call/call.h"
+
+struct copies;
+
+/* A call that is to be judged again. */
+struct copies_ended {
+	struct seccomp_notif notification;
+	uint64_t start_ns; /* when the call was received first */
+	int64_t result;    /* of the work that was done for it; 0: none was */
+};
+
+/* 0 or -ENOMEM. SIGUSR1 must have a handler, as for blocking_create(). */
+int copies_create(struct copies **ret_copies);
+/* Ends the copy and waits for the thread. copies may be NULL. */
+void copies_free(struct copies *copies);
+
+/*
+ * Begins the work of OUTCOME_COPY_FIRST, or lets the call wait until no other is done. No response is sent, and nothing
+ * recorded: copies_pop() gives the notification back. 0 or -errno; what is not taken of the outcome is the caller's.
+ */
+int copies_begin(struct copies *copies, struct call *call, const struct seccomp_notif *notification);
+/* The next call that is to be judged again. False: none is, yet. */
+bool copies_pop(struct copies *copies, struct copies_ended *ret_ended);
+
+/* Whether a file is being copied at this moment. */
+bool copies_are_made(const struct copies *copies);
+/* Whether a call of this thread waits for a copy. */
+bool copies_serve_thread(const struct copies *copies, pid_t tid);
+/*
+ * Interrupts the copy if its thread does not wait any more. True while there is one: then this is to be called again
+ * within COPIES_CHECK_INTERVAL_MS.
+ */
+bool copies_check(struct copies *copies);
+#define COPIES_CHECK_INTERVAL_MS 20
+
+#endif

@@ -1,0 +1,218 @@
+#!/bin/bash
+# Large files with --cow, which an overlay copies first: what the program does meanwhile, and sees of it, is as
+# natively; each copy counts for limits.disk once; others go on, also for calls that were asked about; and the log has
+# the time.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq "$PYTHON"
+W=$T/w
+mkdir "$W"
+[ "$(df -Pm "$T" | awk 'NR == 2 { print $4 }')" -gt 4096 ] || skip "no room for copies of 256 MiB"
+
+cow() # OPTION… -- PROGRAM…
+{
+	cg run --json --cow --profile python -w "$W" -r /usr -x /usr/bin -r "$T/program.py" "$@" >"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+told()
+{
+	jq -c '[.status, .exit_code, .stdout, .stderr, .error]' "$T/result"
+	cat "$T/err"
+}
+
+cow -- true
+by=$(jq -r .workspace.by "$T/result")
+discard_all
+[ "$by" = overlay ] || skip "no overlay here: nothing is copied when a file is first changed"
+
+for name in A B C program; do
+	head -c 256M /dev/zero | tr '\0' x >"$W/$name"
+done
+dd if=/usr/bin/true of="$W/program" conv=notrunc status=none
+chmod 755 "$W/program"
+for ((i = 0; i < 20; i++)); do head -c 9M /dev/zero | tr '\0' x >"$W/f$i"; done
+chmod 444 "$W"/f*
+if [ "$(id -u)" = 0 ]; then
+	chgrp 1000 "$W/f19"
+	chmod 2555 "$W/f19"
+fi
+cat >"$T/program.py" <<'END'
+import ctypes, errno, os, subprocess, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+
+def together(*works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+def modes():
+    """A mode that one thread sets stays, while others have the file copied."""
+    for i in range(18):
+        together(*[lambda: os.utime('f%d' % i)] * 6, lambda: os.chmod('f%d' % i, 0o640))
+        assert os.stat('f%d' % i).st_mode & 0o7777 == 0o640, i
+    mode = os.stat('f19').st_mode
+    os.utime('f19', (1, 1))
+    assert os.stat('f19').st_mode == mode, oct(os.stat('f19').st_mode)
+
+def exchange():
+    assert libc.renameat2(-100, b'A', -100, b'B', 2) == 0, os.strerror(ctypes.get_errno())
+    for name in 'A', 'B':
+        os.close(os.open(name, os.O_WRONLY))
+        os.chmod(name, 0o600)
+
+def flip():
+    """A link leads to another large file when the call is judged again."""
+    os.symlink('A', 'L')
+    def other():
+        os.symlink('B', 'L2')
+        os.rename('L2', 'L')
+    together(lambda: os.chmod('L', 0o600), other)
+    os.close(os.open('B', os.O_WRONLY))
+
+def running():
+    """A program can be executed while a call has it copied."""
+    done = []
+    def touch():
+        os.utime('program', (1, 1))
+        done.append(1)
+    def run():
+        while not done:
+            subprocess.check_call(['./program'])
+    together(touch, run)
+
+def watched():
+    """inotify tells of the change, and of no opening."""
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    assert libc.inotify_add_watch(watch, b'A', 0xfff) >= 0
+    os.chmod('A', 0o600)
+    events = os.read(watch, 4096)
+    masks = {int.from_bytes(events[i + 4:i + 8], 'little') for i in range(0, len(events), 16)}
+    assert masks == {4}, masks  # IN_ATTRIB
+
+def many():
+    """Calls that wait for FIFOs, as many as there are workers, keep no copy from being made."""
+    os.mkfifo('fifo')
+    threading.stack_size(65536)
+    for _ in range(1010):
+        threading.Thread(target=os.open, args=('fifo', os.O_RDONLY), daemon=True).start()
+    time.sleep(1)
+    os.chmod('A', 0o600)
+    os.rename('B', 'BB')
+    os.close(os.open('C', os.O_RDWR))
+    sys.stdout.flush()
+    print('done', flush=True)
+    os._exit(0)
+
+def killed():
+    """Callers that are killed while their files are copied."""
+    for name in ['f%d' % i for i in range(18)]:
+        child = os.fork()
+        if child == 0:
+            os.chmod(name, 0o600)
+            os._exit(0)
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    os.chmod('f0', 0o600)
+
+def names():
+    """Files of two names, many at once."""
+    together(*[lambda i=i: os.chmod('f%d' % i, 0o600) for i in range(18)])
+
+globals()[sys.argv[1]]()
+print('done')
+END
+for what in modes exchange flip running watched many; do
+	cow --pids 2000 -- "$PYTHON" "$T/program.py" $what
+	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "$what: $(told)"
+	discard_all
+done
+
+# limits.disk
+used() { du -s -B1M "$TMPDIR/callgate-$(id -u)/workspaces" | cut -f 1; }
+cow --disk 30M -- "$PYTHON" "$T/program.py" killed
+[ "$(jq -r .status "$T/result")" = ok ] || [ "$(used)" -gt 15 ] ||
+	fail "killed: ended at $(used) MiB of 30: $(told)"
+discard_all
+for ((i = 0; i < 18; i++)); do ln "$W/f$i" "$W/g$i"; done
+cow --disk 30M -- "$PYTHON" "$T/program.py" names
+[ "$(jq -r .status "$T/result")" = limit ] || fail "two names: $(told)"
+[ "$(used)" -le 30 ] || fail "two names: $(used) MiB of 30"
+rm "$W"/g*
+discard_all
+
+# The time of the copy is in the log.
+rm -f "$T/audit"
+cow --audit "$T/audit" -- chmod 600 A
+jq -se 'map(select(.syscall // "" | test("chmod")))[-1].ns > 10000000' "$T/audit" \
+	>/dev/null || fail "the log: $(tail -n 1 "$T/audit")"
+discard_all
+
+# link(2), and a call that was asked about: other calls go on meanwhile, and the run's end does not wait.
+cat >"$T/beside.py" <<'END'
+import os, sys, threading, time
+work = {'link': lambda: os.link('A', 'A2'), 'chmod': lambda: os.chmod('A', 0o600)}[sys.argv[1]]
+thread, gap = threading.Thread(target=work), 0
+begin = last = time.monotonic()
+thread.start()
+while thread.is_alive():
+    os.stat('.')
+    gap, last = max(gap, time.monotonic() - last), time.monotonic()
+assert last - begin < 0.1 or gap < (last - begin) / 2, (gap, last - begin)
+print('done')
+END
+cow -r "$T/beside.py" -- "$PYTHON" "$T/beside.py" link
+[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "link: $(told)"
+discard_all
+cat >"$T/p.json" <<END
+{"version": 1, "name": "asks", "on_deny": "ask", "filesystem": {
+"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/beside.py"], "exec": ["/usr", "/bin", "/lib", "/lib64"],
+"write": ["@workdir"], "deny": ["@workdir/A"]}}
+END
+for answer in once run; do
+	rm -f "$T/s" "$T/asked"
+	"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" $answer 2>"$T/approver.err" &
+	approver=$!
+	awaited test -S "$T/s" || die "no approver: $(cat "$T/approver.err")"
+	cg run -p "$T/p.json" --json --cow -w "$W" --approve "socket:$T/s" -- "$PYTHON" "$T/beside.py" chmod \
+		>"$T/result" 2>"$T/err"
+	wait $approver
+	[ "$(jq -r .stdout "$T/result")" = "done" ] ||
+		fail "asked, $answer: $(told) $(cat "$T/approver.err" "$T/asked")"
+	id=$(jq -r .workspace.id "$T/result")
+	[ "$(ws diff "$id" | cut -d ' ' -f 1-3)" = "M  A" ] || fail "asked, $answer: $(ws diff "$id" 2>&1)"
+	discard_all
+done
+
+# A session that is paused changes nothing, also of calls whose files are being copied.
+session() { "$CALLGATE" session "$@"; }
+id=$(session create --cow --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
+for name in A B C; do
+	session exec -d "$id" -- truncate -s 100 $name >"$T/number"
+done
+"$PYTHON" - "$(echo "$TMPDIR"/callgate-*/session-"$id")" "$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)" \
+	>"$T/out" 2>&1 <<'END' || fail "paused: $(cat "$T/out")"
+import json, os, socket, sys, time
+def layer():
+    return [(dir, name, os.stat(os.path.join(dir, name)).st_size) for part in ('upper', 'work')
+            for dir, _, names in os.walk(os.path.join(sys.argv[2], part)) for name in names]
+def asks(paused):
+    client.send(json.dumps({'op': 'pause', 'paused': paused}).encode())
+    assert json.loads(client.recv(4096))['paused'] is paused
+client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+client.connect(sys.argv[1])
+asks(True)
+before = layer()
+time.sleep(0.4)
+assert layer() == before, (before, layer())
+asks(False)
+end = time.monotonic() + 60
+while [size for _, name, size in layer() if name in ('A', 'B', 'C')] != [100] * 3:
+    assert time.monotonic() < end, layer()
+    time.sleep(0.05)
+END
+session stop "$id"
+discard_all
+exit $live_failed
