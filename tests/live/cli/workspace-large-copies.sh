@@ -115,8 +115,9 @@ discard_all
 session() { "$CALLGATE" session "$@"; }
 fills_in_session()
 {
-	session exec "$id" -- /bin/sh -c "$reads" >"$T/filled" &
+	session exec "$id" -- /bin/sh -c "echo up; $reads" >"$T/filled" &
 	filler=$!
+	await "the program" has_line "$T/filled" up
 	awaited has_blocks
 }
 # shellcheck disable=SC2317 # called by awaited
@@ -127,11 +128,15 @@ for limit in 50ms 100ms 200ms; do
 done
 fills_in_session
 for ((i = 1; i <= 5; i++)); do
-	{ timeout -s KILL 0.1 "$CALLGATE" session checkpoint "$id" "killed$i"; } >/dev/null 2>&1
+	"$CALLGATE" session checkpoint "$id" "killed$i" >/dev/null 2>&1 &
+	sleep 0.1
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
 done
 session checkpoint "$id" while >/dev/null || fail "no checkpoint"
 wait $filler
-[ "$(cat "$T/filled")" = "$as_it_is" ] || fail "session: $(cat "$T/filled")"
+[ "$(cat "$T/filled")" = "up
+$as_it_is" ] || fail "session: $(cat "$T/filled")"
 session exec "$id" -- /bin/sh -c 'echo y >large'
 session restore "$id" while || fail "no restore"
 [ "$(session exec "$id" -- /bin/sh -c "$reads")" = "$as_it_is" ] || fail "restored"
