@@ -354,6 +354,7 @@ CALLGATE_SOURCES += \
 	cli/ws/apply-replace.c \
 	cli/ws/apply-hold.c \
 	cli/ws/apply-steps.c \
+	cli/ws/apply-unlock.c \
 	cli/ws/conflict.c \
 	cli/ws/conflict.h \
 	cli/ws/diff.c \

@@ -14,6 +14,8 @@
 #include "base/content.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/times.h"
+#include "workspace/closed.h"
 #include "workspace/names/renames.h"
 
 /* A directory that is yet to be compared. */
@@ -131,6 +133,8 @@ static int search_compare_files(const struct entry_pair *pair)
 	if (pair->base.st_size != pair->upper.st_size)
 		return 1;
 	base = workspace_open_content(pair->base_fd);
+	if (base == -EACCES) /* closed to its own user, perhaps by an earlier apply: it has its time then */
+		return times_compare(&pair->base.st_mtim, &pair->upper.st_mtim) != 0;
 	upper = base < 0 ? base : workspace_open_content(pair->upper_fd);
 	if (upper < 0)
 		return upper;
@@ -253,6 +257,8 @@ static int search_compare_name(struct search *search, const struct pending_dir *
 	upper = search_open_entry(upper_dir_fd, name, &pair.upper, &error);
 	if (upper >= 0 && workspace_is_removed(search->layer, &pair.upper))
 		close_fd(&upper);
+	if (upper >= 0)
+		error = closed_open(search->layer->closed, upper, &pair.upper);
 	base = error < 0 ? -1 : search_open_entry(base_dir_fd, name, &pair.base, &error);
 	pair.base_fd = base;
 	pair.upper_fd = upper;
@@ -346,8 +352,9 @@ static int search_compare_dirs(struct search *search, const struct pending_dir *
 static int search_open_roots(const struct workspace_layer *layer, struct entry_pair *ret_roots)
 {
 	*ret_roots = (struct entry_pair){.base_fd = layer->base_fd, .upper_fd = layer->upper_fd};
-	return fstat(layer->base_fd, &ret_roots->base) < 0 || fstat(layer->upper_fd, &ret_roots->upper) < 0 ? -errno
-													    : 0;
+	if (fstat(layer->base_fd, &ret_roots->base) < 0 || fstat(layer->upper_fd, &ret_roots->upper) < 0)
+		return -errno;
+	return closed_open(layer->closed, layer->upper_fd, &ret_roots->upper);
 }
 
 /*

@@ -31,6 +31,7 @@ struct fold {
 	struct name_list closed;    /* directories that the program has closed, for which its user lacks rights */
 	mode_t *closed_mode;        /* their modes */
 	size_t closed_room;
+	mode_t root_mode; /* that of the copy itself, if it was closed; else -1 */
 };
 
 /* Makes a directory of the layer, with those above it. Their attributes are set in the end. 0 or -errno. */

@@ -21,6 +21,7 @@
 
 #define FOLD_NEW_NAME "fold" /* the layer while it is made */
 #define FOLD_UPPER_NAME "upper"
+#define FOLD_SAME_MODE ((mode_t)-1)
 #define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: the copy has entries that the layer cannot have */
 
 /* ---- what was changed ---- */
@@ -211,13 +212,40 @@ static int fold_set_attributes(const struct fold *fold)
 
 		r = to < 0 ? to : chmod(io_proc_fd_path(to).path, fold->closed_mode[i]) < 0 ? -errno : 0;
 	}
-	return r < 0 ? r : copy_attributes(fold->copy_fd, fold->new_fd, &what);
+	if (r == 0)
+		r = copy_attributes(fold->copy_fd, fold->new_fd, &what);
+	if (r == 0 && fold->root_mode != FOLD_SAME_MODE && fchmod(fold->new_fd, fold->root_mode) < 0)
+		r = -errno;
+	return r;
 }
 
 /* ---- the workspace ---- */
 
+/*
+ * Opens the copy. makes_layer: also if the program has closed it to its own user, as fold_open_closed_dir() does with
+ * what is in it. A descriptor or -errno.
+ */
+static int fold_open_copy(struct fold *fold, int layer_fd, bool makes_layer)
+{
+	_cleanup_close_ int entry = -1;
+	struct stat st;
+
+	fold->root_mode = FOLD_SAME_MODE;
+	entry = workspace_open_entry(layer_fd, COPY_DIR_NAME);
+	if (entry < 0)
+		return entry;
+	if (fstat(entry, &st) < 0)
+		return -errno;
+	if (makes_layer && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700) {
+		fold->root_mode = st.st_mode & 07777;
+		if (chmod(io_proc_fd_path(entry).path, fold->root_mode | 0700) < 0)
+			return -errno;
+	}
+	return io_open_dir(layer_fd, COPY_DIR_NAME);
+}
+
 /* Opens what is to be folded. 0 or -errno. */
-static int fold_open(struct fold *fold, int layer_fd, const char *dir)
+static int fold_open(struct fold *fold, int layer_fd, const char *dir, bool makes_layer)
 {
 	struct stat st;
 	int r = workspace_records_load(layer_fd, &fold->records);
@@ -227,7 +255,7 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir)
 	if (fstatat(layer_fd, COPY_MARKER_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	fold->begun = st.st_mtim;
-	fold->copy_fd = io_open_dir(layer_fd, COPY_DIR_NAME);
+	fold->copy_fd = fold_open_copy(fold, layer_fd, makes_layer);
 	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only for contents */
 	if (fold->copy_fd < 0)
 		return fold->copy_fd;
@@ -302,7 +330,7 @@ static int fold_make_layer(int layer_fd, const char *dir)
 	if (r == 0 && mkdirat(layer_fd, FOLD_NEW_NAME, 0700) < 0)
 		r = -errno;
 	if (r == 0)
-		r = fold_open(&fold, layer_fd, dir);
+		r = fold_open(&fold, layer_fd, dir, true);
 	if (r == 0)
 		fold.new_fd = io_open_dir(layer_fd, FOLD_NEW_NAME);
 	if (r == 0 && fold.new_fd < 0)
@@ -343,7 +371,7 @@ int workspace_fold(int workspace_fd, size_t at, const char *dir)
 int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target *target)
 {
 	struct fold fold = FOLD_NONE;
-	int r = fold_open(&fold, layer_fd, dir);
+	int r = fold_open(&fold, layer_fd, dir, false);
 
 	fold.target = target;
 	fold.new_fd = target->dir_fd;
@@ -367,7 +395,9 @@ int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)
 
 	if (layer < 0 || io_may_have_name(layer, FOLD_UPPER_NAME) || !io_may_have_name(layer, COPY_RECORDS_NAME))
 		return layer < 0 && layer != -ENOENT ? layer : 0;
-	r = fold_open(&fold, layer, dir);
+	r = fold_open(&fold, layer, dir, false);
+	if (r == -EACCES) /* the program has closed it */
+		r = 1;
 	if (r == 0)
 		r = fold_find_changes(&fold);
 	if (r == 0)

@@ -64,6 +64,12 @@ int journal_end(int journal_fd, bool is_done)
 	return io_write_all(journal_fd, line, strlen(line));
 }
 
+int journal_note_dir(int journal_fd, const char *path, uint64_t inode, mode_t mode)
+{
+	return journal_write(journal_fd, json_pack("{s:o, s:I, s:i}", "dir", report_make_text_json(path), "inode",
+						   (json_int_t)inode, "mode", (int)mode));
+}
+
 bool journal_exists(int workspace_fd)
 {
 	return io_may_have_name(workspace_fd, JOURNAL_NAME);
@@ -74,17 +80,23 @@ int journal_remove(int workspace_fd)
 	return unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 ? -errno : 0;
 }
 
-/* Parses a line of journal_begin(). Owned by the caller; NULL: it was not wholly written. */
-static char *journal_parse_path(const char *line, size_t len, size_t *ret_number)
+/* The path that a text of report_make_text_json() is of. Owned by the caller; NULL: it is none. */
+static char *journal_copy_path(const json_t *text)
 {
-	_cleanup_json_ json_t *json = json_loadb(line, len, JSON_DECODE_ANY, NULL);
-	const json_t *text = json_is_array(json) ? json_array_get(json, 0) : json;
 	char *path = json_is_string(text) ? strdup(json_string_value(text)) : NULL;
 
-	*ret_number = (size_t)json_integer_value(json_array_get(json, 1));
 	if (path)
 		path[text_unescape_backslashes(path, strlen(path))] = '\0';
 	return path;
+}
+
+/* Parses a line of journal_begin(). Owned by the caller; NULL: it is another line, or was not wholly written. */
+static char *journal_parse_path(const char *line, size_t len, size_t *ret_number)
+{
+	_cleanup_json_ json_t *json = json_loadb(line, len, JSON_DECODE_ANY, NULL);
+
+	*ret_number = (size_t)json_integer_value(json_array_get(json, 1));
+	return journal_copy_path(json_is_array(json) ? json_array_get(json, 0) : json);
 }
 
 /* Opens the journal for reading. NULL: errno says why. */
@@ -142,5 +154,29 @@ int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, si
 	}
 	if (r == 0 && path)
 		r = visit(ctx, path, number, false);
+	return r;
+}
+
+int journal_visit_dirs(int workspace_fd, int (*visit)(void *ctx, const char *path, uint64_t inode, mode_t mode),
+		       void *ctx)
+{
+	_cleanup_fclose_ FILE *file = journal_open(workspace_fd);
+	_cleanup_free_ char *line = NULL;
+	size_t cap = 0;
+	ssize_t len;
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	while (r == 0 && (len = journal_read_line(file, &line, &cap)) != 0) {
+		_cleanup_json_ json_t *json = len > 0 ? json_loadb(line, (size_t)len, JSON_DECODE_ANY, NULL) : NULL;
+		_cleanup_free_ char *path = journal_copy_path(json_object_get(json, "dir"));
+
+		if (len < 0)
+			return (int)len;
+		if (path)
+			r = visit(ctx, path, (uint64_t)json_integer_value(json_object_get(json, "inode")),
+				  (mode_t)json_integer_value(json_object_get(json, "mode")));
+	}
 	return r;
 }

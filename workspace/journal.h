@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /*
  * Makes the journal. inode: of the directory that is changed. -EEXIST: there is one of an apply that did not end. A
@@ -26,6 +27,16 @@ uint64_t journal_read_inode(int workspace_fd);
  */
 int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk);
 int journal_end(int journal_fd, bool is_done);
+
+/*
+ * Notes, before the first path is begun, a directory that is to be made writable, and the mode that it has (unlock.h).
+ * The caller forces it to the disk. 0 or -errno.
+ */
+int journal_note_dir(int journal_fd, const char *path, uint64_t inode, mode_t mode);
+
+/* Calls visit for each of these directories, in their order. Returns as journal_visit(). */
+int journal_visit_dirs(int workspace_fd, int (*visit)(void *ctx, const char *path, uint64_t inode, mode_t mode),
+		       void *ctx);
 
 /* True when an apply of the workspace goes on, or was interrupted. */
 bool journal_exists(int workspace_fd);

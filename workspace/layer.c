@@ -17,6 +17,7 @@
 #include "base/times.h"
 #include "view/copy/fill.h"
 #include "view/copy/groups.h"
+#include "workspace/closed.h"
 #include "workspace/records.h"
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
@@ -145,10 +146,44 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 	return 0;
 }
 
+/* Makes the upper layer itself readable, if the program has closed it. 0 or -errno. */
+static int layer_open_closed(int workspace_fd, size_t at, const char *upper_name)
+{
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
+	_cleanup_close_ int upper = layer < 0 ? layer : workspace_open_entry(layer, upper_name);
+	struct closed *closed;
+	struct stat st;
+	int r;
+
+	if (upper < 0)
+		return 0; /* layer_open() tells */
+	if (fstat(upper, &st) < 0)
+		return -errno;
+	r = closed_load(layer, &closed);
+	if (r < 0)
+		return r;
+	r = closed_open(closed, upper, &st);
+	closed_free(closed);
+	return r;
+}
+
 int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
 			 const char **ret_why)
 {
-	return layer_open(workspace_fd, at, "upper", dir, ret_layer, ret_why);
+	int r;
+
+	*ret_why = "the program has closed it, and it cannot be opened";
+	r = layer_open_closed(workspace_fd, at, "upper");
+	if (r < 0)
+		return r;
+	r = layer_open(workspace_fd, at, "upper", dir, ret_layer, ret_why);
+	if (r < 0)
+		return r;
+	*ret_why = "it does not say which modes the program has left";
+	r = closed_load(ret_layer->dir_fd, &ret_layer->closed);
+	if (r < 0)
+		workspace_layer_release(ret_layer);
+	return r;
 }
 
 int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
@@ -179,10 +214,12 @@ void workspace_layer_release(struct workspace_layer *layer)
 		workspace_records_release(layer->records);
 	free(layer->records);
 	fills_free(layer->fills);
+	closed_free(layer->closed);
 	free(layer->lost);
 	free(layer->lost_text);
 	layer->records = NULL;
 	layer->fills = NULL;
+	layer->closed = NULL;
 	layer->lost = NULL;
 	layer->lost_text = NULL;
 	layer->lost_count = 0;
@@ -204,8 +241,7 @@ static bool layer_map_has_group(const char *map, gid_t gid)
 	return false;
 }
 
-/* True when this process may give the group to its files. */
-static bool layer_is_own_group(gid_t gid)
+bool workspace_is_own_group(gid_t gid)
 {
 	gid_t group[LAYER_GROUPS_MAX];
 	const int count = getgroups(LAYER_GROUPS_MAX, group);
@@ -220,7 +256,7 @@ static bool layer_is_own_group(gid_t gid)
 
 bool workspace_keeps_group(const struct workspace_layer *layer, gid_t gid)
 {
-	return layer->gid_map && !layer_map_has_group(layer->gid_map, gid) && layer_is_own_group(gid);
+	return layer->gid_map && !layer_map_has_group(layer->gid_map, gid) && workspace_is_own_group(gid);
 }
 
 int workspace_open_entry(int root_fd, const char *path)
@@ -237,6 +273,14 @@ int workspace_open_content(int path_fd)
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return -EINVAL;
 	return io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+}
+
+int workspace_stat_upper(const struct workspace_layer *layer, int upper_fd, struct stat *ret_status)
+{
+	if (fstat(upper_fd, ret_status) < 0)
+		return -errno;
+	closed_fix_status(layer->closed, ret_status);
+	return 0;
 }
 
 /* ---- the overlay's own marks ---- */

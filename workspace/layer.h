@@ -27,6 +27,7 @@ struct workspace_layer {
 	bool has_root_attributes; /* upper_fd itself began with all attributes of base_fd */
 	bool was_restored;        /* a session has made files again that may be older than the names they have now */
 	bool is_live_copy;  /* upper_fd is a copy that programs go on to write to, and not what differs from records */
+	struct closed *closed; /* modes of entries of upper_fd that were made readable (closed.h); owned; or NULL */
 	struct fills *fills; /* of a live copy: its files without content; owned; NULL: all have theirs */
 	char *lost_text;     /* of a layer by copying: what is in WORKSPACE_LOST_NAME; owned; NULL: nothing */
 	char **lost;         /* the paths in it, sorted; owned */
@@ -45,6 +46,12 @@ struct workspace_layer {
  * what the program changed keeps it.
  */
 bool workspace_keeps_group(const struct workspace_layer *layer, gid_t gid);
+
+/* True when this process may give the group to its files. */
+bool workspace_is_own_group(gid_t gid);
+
+/* Reads the status of an entry of the upper layer, with the mode that the program has left. 0 or -errno. */
+int workspace_stat_upper(const struct workspace_layer *layer, int upper_fd, struct stat *ret_status);
 
 /* Opens the directory of a workspace that has layer `at`. A descriptor or -errno. */
 int workspace_open_layer_dir(int workspace_fd, size_t at);

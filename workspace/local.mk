@@ -14,6 +14,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/checkpoint/restore-compare.c \
 	workspace/checkpoint/restore.c \
 	workspace/checkpoint/size.c \
+	workspace/closed.c \
+	workspace/closed.h \
 	workspace/conflict.c \
 	workspace/conflict.h \
 	workspace/copies.c \
@@ -63,5 +65,7 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/records.h \
 	workspace/replace.c \
 	workspace/store.c \
-	workspace/store.h
+	workspace/store.h \
+	workspace/unlock.c \
+	workspace/unlock.h
 EXTRA_DIST += workspace/README.md

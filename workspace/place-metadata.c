@@ -137,8 +137,9 @@ static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int
 
 	if (!buffer)
 		return -ENOMEM;
-	if (fstat(upper_fd, &upper) < 0 || fstat(fd, &st) < 0)
-		return -errno;
+	r = workspace_stat_upper(layer, upper_fd, &upper);
+	if (r < 0 || fstat(fd, &st) < 0)
+		return r < 0 ? r : -errno;
 	if ((upper.st_uid != st.st_uid || upper.st_gid != st.st_gid) &&
 	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0 && !(flags & PLACE_AS_OWN))
 		return -errno;

@@ -375,8 +375,9 @@ int place_set_attributes(const struct workspace_layer *layer, const struct works
 		return -ENOTDIR;
 	if (change->kind == WORKSPACE_MODIFIED && place_has_other_rights(&st, &change->base))
 		return -ESTALE;
-	if (fstat(upper, &st) < 0)
-		return -errno;
+	r = workspace_stat_upper(layer, upper, &st);
+	if (r < 0)
+		return r;
 	if (!*path && !layer->has_root_attributes) /* only the mode is compared */
 		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
 	r = place_copy_metadata(layer, upper, fd, fd, PLACE_IN_BASE);

@@ -9,6 +9,7 @@
 #include "cli/ws/plan.h"
 #include "cli/ws/times.h"
 #include "workspace/place.h"
+#include "workspace/unlock.h"
 
 #define APPLY_VERB "ws apply"
 
@@ -25,6 +26,7 @@ struct apply {
 	bool failed;        /* something went wrong that is no conflict */
 	bool is_unfinished; /* the journal must stay for callgate ws recover */
 	struct ws_times times;
+	struct unlock unlock; /* directories that are writable for as long as it goes on */
 };
 
 /* ---- apply-put.c ---- */
@@ -54,6 +56,17 @@ void apply_format_name(const struct apply *apply, const struct workspace_change 
  */
 int apply_put(const struct apply *apply, const struct workspace_layer *layer, const struct workspace_change *change,
 	      const struct workspace_change *sub);
+
+/* ---- apply-unlock.c ---- */
+
+/*
+ * Makes the directories writable that the plan changes entries of, and lets those be searched that they are in. 0; or
+ * -1 after a message: then nothing may be changed.
+ */
+int apply_unlock_dirs(struct apply *apply);
+
+/* Gives the directories their mode back whose paths are not before this one. */
+void apply_lock_dirs(struct apply *apply, const char *path);
 
 /* ---- apply-replace.c ---- */
 

@@ -206,6 +206,16 @@ static void apply_replace_all(struct apply *apply, bool of_dirs)
 	}
 }
 
+/* Gives directories what they have in the layer, from below: those above may not be searched then. */
+static void apply_set_attributes(struct apply *apply)
+{
+	for (size_t i = apply->plan->changes.count; i > 0; i--) {
+		apply_lock_dirs(apply, apply->plan->changes.item[i - 1].path);
+		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
+	}
+	apply_lock_dirs(apply, "");
+}
+
 void apply_make_steps(struct apply *apply)
 {
 	const size_t count = apply->plan->changes.count;
@@ -228,6 +238,6 @@ void apply_make_steps(struct apply *apply)
 	apply_hold_deletions(apply);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);
-	for (size_t i = count; i > 0; i--)
-		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
+	ws_times_set(&apply->times, apply->plan->layer); /* while all directories can be searched */
+	apply_set_attributes(apply);
 }

@@ -62,10 +62,10 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 	apply->journal_fd = journal;
 	apply->id = id;
 	place_format_name(id, 0, apply->temporary);
+	if (apply_unlock_dirs(apply) < 0)
+		apply->failed = true;
 	apply_make_steps(apply);
-	ws_times_set(&apply->times,
-		     apply->plan->layer); /* before versions of conflicts, which no program has written */
-	apply_tell_conflicts(apply);
+	apply_tell_conflicts(apply); /* after the times of directories were set: no program has written the versions */
 	apply_end_journal(apply, journal_dir_fd);
 	return apply_print(apply);
 }
@@ -73,7 +73,7 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 /* Makes the room for what is printed, and applies the plan. Returns the exit status. */
 static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 {
-	struct apply apply = {.plan = plan};
+	struct apply apply = {.plan = plan, .unlock.base_fd = plan->layer->base_fd};
 	int status;
 
 	if (plan->words.json)
@@ -85,6 +85,7 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 			 ? cli_fail_no_memory(APPLY_VERB)
 			 : apply_run(&apply, journal_dir_fd, id);
 	ws_times_release(&apply.times);
+	unlock_release(&apply.unlock);
 	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
 		json_decref(apply.conflict[i]); /* those that were not printed */
 	free(apply.conflict);

@@ -14,6 +14,7 @@
 #include "cli/ws/open.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
+#include "workspace/unlock.h"
 
 #define RECOVER_VERB "ws recover"
 
@@ -96,11 +97,40 @@ static int recover_abandon_step(void *ctx, const char *path, size_t number, bool
 	return 0;
 }
 
+/* Tells that a directory may be writable that was not, where its mode cannot be set. */
+static int recover_abandon_dir(void *ctx, const char *path, uint64_t inode, mode_t mode)
+{
+	const struct recovery *recovery = ctx;
+
+	(void)inode;
+	(void)text_printf(stdout, "may be writable in what was %s: %s; it had mode %04o\n", recovery->workspace->dir,
+			  *path ? path : ".", (unsigned)mode);
+	return 0;
+}
+
+/* Tells that a directory may stay writable that was not. error: -errno */
+static void recover_tell_mode(struct recovery *recovery, int error)
+{
+	recovery->has_failed = true;
+	cli_print_error(RECOVER_VERB, "%s: a directory that was made writable cannot get its mode back: %s",
+			recovery->workspace->dir, strerror(-error));
+}
+
 /* Goes through the journal, and removes it. Returns the exit status. */
 static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const char *path, size_t number, bool is_done))
 {
 	const char *id = recovery->workspace->id;
-	int r = journal_visit(recovery->journal_dir_fd, step, recovery);
+	_cleanup_unlock_ struct unlock unlock = {.base_fd = recovery->layer.base_fd};
+	int r = recovery->layer.base_fd < 0 ? 0 : unlock_read(&unlock, recovery->journal_dir_fd), locked;
+
+	if (r == 0 && recovery->layer.base_fd < 0)
+		r = journal_visit_dirs(recovery->journal_dir_fd, recover_abandon_dir, recovery);
+	if (r < 0)
+		recover_tell_mode(recovery, r);
+	r = journal_visit(recovery->journal_dir_fd, step, recovery);
+	locked = unlock_restore(&unlock, "");
+	if (locked < 0)
+		recover_tell_mode(recovery, locked);
 
 	if (r == 0 && recovery->has_failed && !recovery->abandon) {
 		cli_print_error(RECOVER_VERB, "mend that, or leave it: callgate ws recover --abandon %s", id);

@@ -253,6 +253,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-executed.sh \
 	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-large.sh \
+	tests/live/cli/workspace-locked-dirs.sh \
 	tests/live/cli/workspace-large-copies.sh \
 	tests/live/cli/workspace-large-races.sh \
 	tests/live/cli/workspace-seconds.sh \

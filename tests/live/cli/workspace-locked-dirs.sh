@@ -1,0 +1,187 @@
+#!/bin/bash
+# callgate ws apply changes entries of directories that their owner may not write, such as those of Go's module cache,
+# and gives those directories back the mode and time that the program has left them. So does ws recover after a crash.
+# What the program has closed to its own user is read nevertheless.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq
+W=$T/w
+
+open_all() # for rm(1)
+{
+	[ ! -e "$W" ] || chmod -R u+rwX "$W"
+}
+
+play() # COMMAND [COMMAND]: in a fresh tree, and what is done there before; the workspace is $id
+{
+	open_all
+	rm -rf "$W"
+	mkdir -p "$W/d/sub"
+	for name in f d/a d/b d/sub/c; do echo "old $name" >"$W/$name"; done
+	chmod 555 "$W/d"
+	(cd "$W" && eval "${2:-:}")
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	cg run --json "${WORKSPACE_COW:---cow}" --profile extended -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $1: $(cat "$T/result" "$T/err")"
+}
+
+applies() # STATUS WHAT ARGUMENT…
+{
+	local expected=$1 what=$2 status=0
+	shift 2
+	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
+	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
+}
+
+has() # WHAT FILE TEXT
+{
+	[ "$(cat "$W/$2" 2>/dev/null)" = "$3" ] || fail "$1: $2: $(cat "$W/$2" "$T/out" "$T/said" 2>&1)"
+}
+
+has_mode() # WHAT PATH MODE
+{
+	local path=$W
+	[ "$2" = . ] || path=$W/$2
+	[ "$(stat -c %a "$path")" = "$3" ] || fail "$1: $2 has mode $(stat -c %a "$path"), not $3"
+}
+
+ends() # WHAT: nothing is left to be applied
+{
+	ws diff "$id" >"$T/diff" 2>&1 || fail "$1: $(cat "$T/diff")"
+	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "$1: left: $(find "$W")"
+	ws discard "$id" || fail "$1: discard"
+}
+
+# ---- what is in it is changed ----
+play 'chmod 755 d; echo x >>d/a; rm d/b; echo new >d/new; touch -d 2001-02-03 d; chmod 555 d'
+applies 0 changed
+has changed d/a $'old d/a\nx'
+[ ! -e "$W/d/b" ] || fail "not removed"
+has_mode changed d 555
+[ "$(stat -c %y "$W/d" | cut -c 1-10)" = 2001-02-03 ] || fail "the time: $(stat "$W/d")"
+ends changed
+
+# A part of it, and the mode of a directory below one that stays.
+play 'chmod 755 d; echo x >>d/a; rm d/b; chmod 700 d/sub; echo x >>d/sub/c; chmod 555 d'
+applies 0 part d/a
+has part d/a $'old d/a\nx'
+has part d/b 'old d/b'
+has_mode part d 555
+applies 0 rest
+has rest d/sub/c $'old d/sub/c\nx'
+has_mode rest d 555
+has_mode rest d/sub 700
+ends rest
+
+# The program leaves it writable.
+play 'chmod 755 d; echo x >>d/a; rm d/b'
+applies 0 writable
+has writable d/a $'old d/a\nx'
+[ ! -e "$W/d/b" ] || fail "writable: not removed"
+has_mode writable d 755
+ends writable
+
+# It is removed, or has become a file; and a file has become such a directory.
+play 'chmod 755 d; rm -r d'
+applies 0 removed
+[ ! -e "$W/d" ] || fail "removed: $(ls -lR "$W/d")"
+ends removed
+play 'chmod 755 d; rm -r d; echo f >d'
+applies 0 'a file'
+has 'a file' d f
+ends 'a file'
+play 'rm f; mkdir -p f/s; echo y >f/s/y; chmod 555 f/s f'
+applies 0 'a directory'
+has_mode 'a directory' f 555
+has_mode 'a directory' f/s 555
+ends 'a directory'
+
+# One of its entries is a conflict: all of it stays, with its mode.
+play 'chmod 755 d; rm -r d; echo f >d'
+echo outside >>"$W/d/a"
+applies 3 'a conflict in it'
+has 'a conflict in it' d/a $'old d/a\noutside'
+has_mode 'a conflict in it' d 555
+ws discard "$id" || fail "discard"
+
+# The directory of -w itself.
+play 'chmod 755 .; echo x >>f; echo new >new; chmod 555 .' 'chmod 555 .'
+applies 0 'of -w'
+has 'of -w' f $'old f\nx'
+has_mode 'of -w' . 555
+ends 'of -w'
+
+# ---- what the program closes to its own user ----
+play 'chmod 755 d; echo x >>d/a; echo x >>d/sub/c; echo x >>f; echo n >n; mkdir m; echo n >m/n
+	chmod 0 d/a d/sub/c n m/n; chmod 444 d/sub; chmod 0 d m'
+[ "$(ws diff "$id" f 2>&1)" = 'M  f  content, time' ] || fail "diff: $(ws diff "$id" 2>&1)"
+applies 0 'closed, a part' f
+has 'closed, a part' f $'old f\nx'
+[ "$(ws diff --json "$id" d | jq -c 'select(.path == "d") | .new.mode // .mode')" != '"0555"' ] ||
+	fail "the mode: $(ws diff --json "$id" d)"
+applies 0 closed
+for path in d m; do
+	has_mode closed $path 0
+	chmod 755 "$W/$path"
+done
+has_mode closed d/sub 444
+chmod 755 "$W/d/sub"
+for path in d/a d/sub/c n m/n; do
+	has_mode closed $path 0
+	chmod 600 "$W/$path"
+done
+has closed d/a $'old d/a\nx'
+has closed d/sub/c $'old d/sub/c\nx'
+has closed m/n n
+ws discard "$id" || fail "discard"
+play 'echo x >>f; chmod 0 .; exit 0'
+applies 0 'closed -w'
+has_mode 'closed -w' . 0
+chmod 755 "$W"
+has 'closed -w' f $'old f\nx'
+ws discard "$id" || fail "discard"
+# A file that was applied so is as the layer has it.
+play 'chmod 0 f; echo x >n'
+applies 0 'a closed file' f
+applies 0 'a closed file, and the rest'
+ends 'a closed file'
+
+# ---- a crash ----
+strace -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
+for at in 1 2; do
+	play 'chmod 755 d; echo x >>d/a; echo x >>d/b; rm d/sub/c; echo x >>d/sub/n; chmod 550 d'
+	ws diff "$id" >/dev/null # makes the layer of a copy
+	strace -qq -o /dev/null -e trace=renameat2,renameat -e inject=renameat2,renameat:signal=KILL:when=$at \
+		"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+	wait $! 2>/dev/null # without bash's message
+	[ "$(id -u)" = 0 ] || has_mode "crash $at" d 755
+	ws recover "$id" >"$T/out" 2>&1 || fail "crash $at: $(cat "$T/out")"
+	has_mode "crash $at" d 555
+	applies 0 "after crash $at" --theirs
+	has_mode "after crash $at" d 550
+	has "after crash $at" d/b $'old d/b\nx'
+	ends "after crash $at"
+done
+# Before or after anything was changed, also while the modes are set.
+if [ "$(id -u)" != 0 ]; then
+	for at in 1 2 3; do
+		play 'chmod 755 d; echo x >>d/a; chmod 555 d'
+		ws diff "$id" >/dev/null
+		strace -qq -o "$T/trace" -e trace=chmod,fchmodat -e inject=chmod,fchmodat:signal=KILL:when=$at \
+			"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+		wait $! 2>/dev/null
+		grep -q KILL "$T/trace" || fail "crash at chmod $at: not killed"
+		ws recover "$id" >"$T/out" 2>&1 || fail "crash at chmod $at: $(cat "$T/out")"
+		has_mode "crash at chmod $at" d 555
+		applies 0 "after crash at chmod $at"
+		has "after crash at chmod $at" d/a $'old d/a\nx'
+		ends "after crash at chmod $at"
+	done
+fi
+open_all
+discard_all
+[ -n "${WORKSPACE_COW:-}" ] || WORKSPACE_COW=--cow=copy bash "$0" || fail "by a copy"
+exit $live_failed

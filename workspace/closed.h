@@ -1,0 +1,26 @@
+/*
+ * Entries of a layer that the program has closed to its own user, such as by `chmod 0`. They are made readable when
+ * they are first compared, and stay so: the layer is callgate's. Which mode each has is in the file 0/closed, and is on
+ * the disk before the entry is changed. As root, nothing is closed.
+ */
+#ifndef CALLGATE_WORKSPACE_CLOSED_H
+#define CALLGATE_WORKSPACE_CLOSED_H
+
+#include <sys/stat.h>
+
+struct closed;
+
+/* Loads what is in the file of the layer; none: nothing is closed yet. dir_fd: borrowed. 0 or -errno. */
+int closed_load(int dir_fd, struct closed **ret_closed);
+void closed_free(struct closed *closed);
+
+/* Gives the status of an entry the mode that the program has left. closed NULL: nothing is closed. */
+void closed_fix_status(const struct closed *closed, struct stat *st);
+
+/*
+ * Makes a regular file or directory readable, and a directory searchable, for its owner, if that is the caller. fd: the
+ * entry, open with O_PATH; st: its status, which keeps the mode that the program has left. 0 or -errno.
+ */
+int closed_open(struct closed *closed, int fd, struct stat *st);
+
+#endif
