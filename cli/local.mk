@@ -157,6 +157,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/inspect.c \
 	cli/inspect/inspect.h \
 	cli/inspect/inspection.c \
+	cli/inspect/judge.c \
+	cli/inspect/judge.h \
 	cli/inspect/line.c \
 	cli/inspect/line.h \
 	cli/inspect/loader.c \

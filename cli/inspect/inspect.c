@@ -6,6 +6,7 @@
 
 #include "approval/show.h"
 #include "base/cleanup.h"
+#include "cli/inspect/program.h"
 
 #define INSPECT_JSON_SCHEMA "callgate-inspect/1"
 #define INSPECT_EXIT_FOUND 1 /* there are findings of the level of --fail-on */
@@ -76,8 +77,11 @@ static int inspect_file(const struct inspect_options *options, const char *path,
 	int r = inspect_look_at_file(path, options->type, options->modules.count > 0 ? &options->modules : NULL,
 				     &findings, &type);
 
+	if (r == 0)
+		r = inspect_program_look_at_inner_code(path, &options->modules, &findings);
 	if (r < 0)
 		return r;
+	inspect_findings_sort(&findings);
 	*ret_fails = inspect_findings_get_worst(&findings, &worst) && worst >= options->fail_on;
 	if (!options->json)
 		return inspect_print_text(path, &findings, options->least);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/host/program.h"
 #include "cli/inspect/command-add.h"
+#include "cli/inspect/judge.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/startup.h"
 #include "cli/inspect/state.h"
@@ -20,9 +21,6 @@
 #define LINE_PATHS_MAX 8     /* directories in which scripts have programs looked for */
 #define LINE_LINES_MAX 1000u /* command lines; parts.c limits how many files are looked at */
 #define LINE_DEPTH_MAX 8     /* programs that start one another by their command lines */
-
-static int line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line,
-				const char *script);
 
 /* "#!INTERPRETER ARGUMENT": looks at the command line that the kernel makes of it. 0 or -errno. */
 static int line_look_at_interpreter(struct inspect_program *inspection, const struct inspect_line *line,
@@ -65,7 +63,7 @@ static int line_look_at_program(struct inspect_program *inspection, const struct
 	if (!may_be_built_in || (path && !inspect_parts_is_of_system(path)))
 		r = inspect_parts_look_at_program(inspection, name, path, found, ret_is_found);
 	if (r == 0)
-		r = line_follow_commands(inspection, line, name);
+		r = inspect_line_follow_commands(inspection, line, name);
 	if (r == 0 && path && found)
 		r = program_read_script_line(path, first);
 	if (r > 0)
@@ -121,8 +119,7 @@ static int line_look_at_programs(struct inspect_program *inspection, const struc
 	if (line->is_of_shell && command->assignment_count > 0 && command->assignments == line->argv)
 		return 0;
 	if (line->is_of_shell && (!*program || (inspection->is_lost && is_relative)))
-		return inspect_parts_tell(inspection, "%s: a command that the shell puts together or looks for",
-					  program);
+		return inspect_tell(inspection, "%s: a command that the shell puts together or looks for", program);
 	if (is_relative)
 		r = line_look_in_directories(inspection, line, program, command, &is_found);
 	else
@@ -141,7 +138,7 @@ static int line_look_at_script(struct inspect_program *inspection, const struct 
 {
 	const int r = inspect_parts_look_at_script(inspection, name, type);
 
-	return r == 0 ? line_follow_commands(inspection, line, name) : r;
+	return r == 0 ? inspect_line_follow_commands(inspection, line, name) : r;
 }
 
 /* Looks at the first of these files in the home directory that is there. 0 or -errno. */
@@ -152,17 +149,17 @@ static int line_look_at_first(struct inspect_program *inspection, const struct i
 	int r = 0;
 
 	if (!inspection->home || strchr(inspection->home, '$'))
-		return inspect_parts_tell(inspection, "~/%s: HOME is not known", *files);
+		return inspect_tell(inspection, "~/%s: HOME is not known", *files);
 	for (size_t i = 0; r == 0 && !is_found && files[i]; i++) {
 		_cleanup_free_ char *name = text_format("%s/%s", inspection->home, files[i]);
 
 		r = name ? inspect_parts_look_at_optional(inspection, name, &is_found) : -ENOMEM;
 		if (r == 0)
-			r = is_found ? line_follow_commands(inspection, line, name)
+			r = is_found ? inspect_line_follow_commands(inspection, line, name)
 				     : inspect_parts_keep_missing(inspection, name);
 	}
 	/* what ran before in the same script may make it */
-	return r == 0 && !is_found && line->is_of_shell ? inspect_parts_tell(inspection, "~/%s: not there", *files) : r;
+	return r == 0 && !is_found && line->is_of_shell ? inspect_tell(inspection, "~/%s: not there", *files) : r;
 }
 
 /* Looks at the files that a shell runs before its script. 0 or -errno. */
@@ -188,8 +185,7 @@ int inspect_line_look_at_loaded(struct inspect_program *inspection, const struct
 
 	for (size_t i = 0; r == 0 && i < command->loaded_count; i++)
 		r = line_look_at_script(inspection, line, command->loaded[i], command->loaded_type[i]);
-	return r == 0 && command->unseen ? inspect_parts_tell(inspection, "what %s starts or loads", command->unseen)
-					 : r;
+	return r == 0 && command->unseen ? inspect_tell(inspection, "what %s starts or loads", command->unseen) : r;
 }
 
 int inspect_line_look_at_assignments(struct inspect_program *inspection, const struct inspect_line *line,
@@ -198,7 +194,7 @@ int inspect_line_look_at_assignments(struct inspect_program *inspection, const s
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count && !line->is_of_shell; i++)
-		r = inspect_parts_tell_assignment(inspection, assignments[i]);
+		r = inspect_tell_assignment(inspection, assignments[i]);
 	return r;
 }
 
@@ -250,13 +246,13 @@ static int line_look_at_command(struct inspect_program *inspection, const struct
 	inspection->is_lost = inspection->is_lost || json_is_true(json_object_get(told, "lost"));
 	inner.argv = words.item;
 	if (r == -EBADMSG || (r == 0 && words.count == 0))
-		r = inspect_parts_tell(inspection, "further commands");
+		r = inspect_tell(inspection, "further commands");
 	else if (r == 0 && inspection->paths.count > LINE_PATHS_MAX)
-		r = inspect_parts_tell(inspection, "programs in more than %d directories", LINE_PATHS_MAX);
+		r = inspect_tell(inspection, "programs in more than %d directories", LINE_PATHS_MAX);
 	else if (r == 0)
 		r = line_look_below(inspection, &below, &inner);
 	if (r == 0 && json_is_true(json_object_get(told, "cut")))
-		r = inspect_parts_tell(inspection, "the further words of a long command");
+		r = inspect_tell(inspection, "the further words of a long command");
 	if (!inner.is_sourced)
 		inspect_state_restore(inspection, &state);
 	return r;
@@ -291,11 +287,8 @@ static int line_follow_command(struct inspect_program *inspection, const struct 
 	return line_look_at_command(inspection, line, told);
 }
 
-/*
- * Looks at what the shell programs run that were looked at since the last time. script: which one that is, for
- * messages; NULL: what is looked at already. 0 or -errno.
- */
-static int line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line, const char *script)
+int inspect_line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line,
+				 const char *script)
 {
 	_cleanup_list_ struct cli_list commands = inspection->commands;
 	const char *const script_before = inspection->script;
@@ -317,9 +310,9 @@ int inspect_line_look_at_code(struct inspect_program *inspection, const struct i
 	int r;
 
 	if (line->is_of_shell && !*code)
-		return inspect_parts_tell(inspection, "code that the shell puts together");
+		return inspect_tell(inspection, "code that the shell puts together");
 	r = inspect_parts_look_at_code(inspection, code, type);
-	return r == 0 ? line_follow_commands(inspection, line, NULL) : r;
+	return r == 0 ? inspect_line_follow_commands(inspection, line, NULL) : r;
 }
 
 /* Looks at what an interpreter reads from its standard input. 0 or -errno. */
@@ -333,16 +326,31 @@ static int line_look_at_stdin(struct inspect_program *inspection, const struct i
 	reader.document = NULL;
 	if (!line->has_own_input) {
 		r = inspect_parts_look_at_stdin(inspection, type);
-		return r == 0 ? line_follow_commands(inspection, &reader, "standard input") : r;
+		return r == 0 ? inspect_line_follow_commands(inspection, &reader, "standard input") : r;
 	}
 	if (line->document)
 		return inspect_line_look_at_code(inspection, &reader, line->document, type);
-	return inspect_parts_tell(inspection, "a program that is read from standard input");
+	return inspect_tell(inspection, "a program that is read from standard input");
 }
 
 /* ---- one command line ---- */
 
-/* Looks at script, code, module or standard input of an interpreter. 0 or -errno. */
+/* Looks at code on the command line, and what is read from standard input. 0 or -errno. */
+static int line_look_at_codes(struct inspect_program *inspection, const struct inspect_line *line,
+			      const struct inspect_command *command)
+{
+	const bool reads_stdin = command->comes_on_stdin && !line->adds_arguments;
+	int r = 0;
+
+	if (inspection->code_findings && command->type == INSPECT_TYPE_TEXT &&
+	    (command->code_count > 0 || (reads_stdin && line->document)))
+		return inspect_tell(inspection, "code of %s: no parser for it here", command->program);
+	for (size_t i = 0; r == 0 && i < command->code_count; i++)
+		r = inspect_line_look_at_code(inspection, line, command->code[i], command->type);
+	return r == 0 && reads_stdin ? line_look_at_stdin(inspection, line, command->type) : r;
+}
+
+/* Looks at script, module, code or standard input of an interpreter. 0 or -errno. */
 static int line_look_at_parts(struct inspect_program *inspection, const struct inspect_line *line,
 			      const struct inspect_command *command)
 {
@@ -352,15 +360,13 @@ static int line_look_at_parts(struct inspect_program *inspection, const struct i
 
 	if (command->script && !is_looked)
 		r = line_look_at_script(inspection, line, command->script, command->type);
-	for (size_t i = 0; r == 0 && i < command->code_count; i++)
-		r = inspect_line_look_at_code(inspection, line, command->code[i], command->type);
 	if (r == 0 && command->module)
 		r = inspect_parts_look_at_module(inspection, command->module);
-	if (r == 0 && command->comes_on_stdin && !line->adds_arguments)
-		r = line_look_at_stdin(inspection, line, command->type);
+	if (r == 0)
+		r = line_look_at_codes(inspection, line, command);
 	if (r == 0 && line->adds_arguments && !command->starts_none &&
 	    (command->comes_on_stdin || (command->type == INSPECT_TYPE_MAX && !inspect_command_starts_other(command))))
-		r = inspect_parts_tell(inspection, "the arguments that %s gets", command->program);
+		r = inspect_tell(inspection, "the arguments that %s gets", command->program);
 	return r;
 }
 
@@ -382,7 +388,7 @@ static int line_look_at_inner(struct inspect_program *inspection, const struct i
 		inner.argv = words.item;
 	}
 	if (r == -EINVAL)
-		return inspect_parts_tell(inspection, "%s", command->inner_text);
+		return inspect_tell(inspection, "%s", command->inner_text);
 	inspection->home = command->home ? command->home : home_before;
 	if (r == 0 && inner.argv && *inner.argv)
 		r = line_look_below(inspection, &below, &inner);
@@ -403,6 +409,21 @@ static int line_look_at_inners(struct inspect_program *inspection, const struct 
 	return r;
 }
 
+/* Looks at the program, the files that it loads or runs, and code. *command may be read anew. 0 or -errno. */
+static int line_look_at_files(struct inspect_program *inspection, const struct inspect_line *line,
+			      struct inspect_command *command)
+{
+	int r = line_look_at_programs(inspection, line, command);
+
+	if (r == 0)
+		r = inspect_line_look_at_assignments(inspection, line, command->assignments, command->assignment_count);
+	if (r == 0)
+		r = line_look_at_startup(inspection, line, command);
+	if (r == 0)
+		r = inspect_line_look_at_loaded(inspection, line, command);
+	return r == 0 ? line_look_at_parts(inspection, line, command) : r;
+}
+
 /* Looks at all that a command line runs, which may change the state of the inspection. 0 or -errno. */
 static int line_look_at_all(struct inspect_program *inspection, const struct inspect_line *line)
 {
@@ -411,20 +432,13 @@ static int line_look_at_all(struct inspect_program *inspection, const struct ins
 
 	if (inspection->line_count++ >= LINE_LINES_MAX)
 		return inspection->line_count == LINE_LINES_MAX + 1
-			       ? inspect_parts_tell_limit(inspection, "commands", LINE_LINES_MAX)
+			       ? inspect_tell_limit(inspection, "commands", LINE_LINES_MAX)
 			       : 0;
 	if (line->depth > LINE_DEPTH_MAX)
-		return inspect_parts_tell(inspection, "%s: more than %d programs that start one another",
-					  command.program, LINE_DEPTH_MAX);
-	r = line_look_at_programs(inspection, line, &command);
-	if (r == 0)
-		r = inspect_line_look_at_assignments(inspection, line, command.assignments, command.assignment_count);
-	if (r == 0)
-		r = line_look_at_startup(inspection, line, &command);
-	if (r == 0)
-		r = inspect_line_look_at_loaded(inspection, line, &command);
-	if (r == 0)
-		r = line_look_at_parts(inspection, line, &command);
+		return inspect_tell(inspection, "%s: more than %d programs that start one another", command.program,
+				    LINE_DEPTH_MAX);
+	r = inspection->code_findings ? line_look_at_codes(inspection, line, &command)
+				      : line_look_at_files(inspection, line, &command);
 	return r == 0 ? line_look_at_inners(inspection, line, &command) : r;
 }
 

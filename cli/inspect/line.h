@@ -23,6 +23,12 @@ int inspect_line_look(struct inspect_program *inspection, const struct inspect_l
 /* Looks at code, and, if a shell runs it, at the commands in it. 0 or -errno. */
 int inspect_line_look_at_code(struct inspect_program *inspection, const struct inspect_line *line, const char *code,
 			      enum inspect_type type);
+/*
+ * Looks at what the shell programs run that were looked at since the last time. script: which one that is, for
+ * messages; NULL: what is looked at already. 0 or -errno.
+ */
+int inspect_line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line,
+				 const char *script);
 /* Looks at what runs before the program: libraries, modules. 0 or -errno. */
 int inspect_line_look_at_loaded(struct inspect_program *inspection, const struct inspect_line *line,
 				const struct inspect_command *command);

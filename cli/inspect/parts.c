@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,137 +15,10 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/judge.h"
 #include "cli/inspect/visits.h"
-#include "supervisor/report.h"
 
-#define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
-#define PARTS_FILES_MAX 64u           /* files that are looked at: each costs the start of a parser */
-
-/* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
-static char *parts_describe_finding(const char *name, const struct inspect_finding *finding)
-{
-	const char *kind = inspect_kind_get_name(finding->kind);
-
-	return finding->line > 0 ? text_format("%s:%u: %s: %s", name, finding->line, kind, finding->what)
-				 : text_format("%s: %s: %s", name, kind, finding->what);
-}
-
-static bool parts_has_file(const struct inspect_program *inspection, const char *name)
-{
-	_cleanup_free_ char *path = name ? inspection->find_file(inspection->data, name, false, NULL) : NULL;
-
-	return path && access(path, F_OK) == 0;
-}
-
-/* Whether a module of Python is a file of the program: beside the script, as Python looks for it first. */
-static bool parts_has_module(const struct inspect_program *inspection, const char *module, const char *dir)
-{
-	const int len = (int)strcspn(module, "./");
-	_cleanup_free_ char *file = text_format("%s/%.*s.py", dir, len, module),
-			    *package = text_format("%s/%.*s/__init__.py", dir, len, module);
-
-	return parts_has_file(inspection, file) || parts_has_file(inspection, package);
-}
-
-/* Adds a finding as JSON, unless there are too many. Those that refuse the program have a room of their own. */
-static void parts_add_finding(struct inspect_program *inspection, const char *name,
-			      const struct inspect_finding *finding)
-{
-	const bool refuses = INSPECT_BIT(finding->kind) & inspection->refused;
-	uint64_t *count = refuses ? &inspection->refused_count : &inspection->warned_count;
-	json_t *object;
-
-	if ((*count)++ >= INSPECT_JSON_FINDINGS_MAX)
-		return;
-	object = inspect_make_finding_json(finding);
-	(void)json_object_set_new(object, "file", report_make_text_json(name));
-	(void)json_array_append_new(inspection->findings, object);
-}
-
-/* Prints what is to be warned of, and keeps the first finding that refuses the program. 0 or -ENOMEM. */
-static int parts_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
-				const struct inspect_findings *findings)
-{
-	const uint32_t warned = inspection->is_of_interpreter ? 0 : inspection->warned & ~inspection->refused;
-	uint64_t refused_more = inspect_findings_count_unlisted(findings, inspection->refused);
-	uint64_t warned_more = inspect_findings_count_unlisted(findings, warned), more = refused_more + warned_more;
-	unsigned printed = 0;
-
-	for (size_t i = 0; i < findings->count; i++) {
-		const uint32_t bit = INSPECT_BIT(findings->item[i].kind);
-		_cleanup_free_ char *text = parts_describe_finding(name, &findings->item[i]);
-
-		if (!text)
-			return -ENOMEM;
-		if (findings->item[i].kind == INSPECT_MODULE &&
-		    parts_has_module(inspection, findings->item[i].what, dir))
-			continue;
-		if (bit & (inspection->refused | warned)) {
-			if (inspection->findings)
-				parts_add_finding(inspection, name, &findings->item[i]);
-			if (printed++ < PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
-				cli_print_error(inspection->verb, "inspect: %s", text);
-		}
-		if ((bit & inspection->refused) && !inspection->why)
-			inspection->why = steal_pointer(&text);
-	}
-	inspection->refused_count += inspection->findings ? refused_more : 0;
-	inspection->warned_count += inspection->findings ? warned_more : 0;
-	more += printed > PARTS_PRINTED_FINDINGS_MAX ? printed - PARTS_PRINTED_FINDINGS_MAX : 0;
-	if (more > 0 && !inspection->is_quiet)
-		cli_print_error(inspection->verb, "inspect: %s: and %llu more", name, (unsigned long long)more);
-	return 0;
-}
-
-/* Where a command is that is looked at: in which line of a script, or of the command line, which has none. */
-static unsigned parts_get_line(const struct inspect_program *inspection)
-{
-	return inspection->script ? inspection->script_line : 0;
-}
-
-/* Judges findings about that command. 0 or -ENOMEM. */
-static int parts_judge_told(struct inspect_program *inspection, const struct inspect_findings *findings)
-{
-	return parts_judge_findings(inspection, inspection->script ? inspection->script : inspection->source, ".",
-				    findings);
-}
-
-int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
-{
-	_cleanup_findings_ struct inspect_findings findings = {0};
-	_cleanup_free_ char *what = NULL;
-	va_list args;
-	int len, r;
-
-	va_start(args, format);
-	len = vasprintf(&what, format, args);
-	va_end(args);
-	if (len < 0) {
-		what = NULL;
-		return -ENOMEM;
-	}
-	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, parts_get_line(inspection), what);
-	return r == 0 ? parts_judge_told(inspection, &findings) : r;
-}
-
-int inspect_parts_tell_limit(struct inspect_program *inspection, const char *what, unsigned limit)
-{
-	const bool was_of_interpreter = inspection->is_of_interpreter;
-	int r;
-
-	inspection->is_of_interpreter = false; /* it is told once, for all that comes after it, too */
-	r = inspect_parts_tell(inspection, "more than %u %s", limit, what);
-	inspection->is_of_interpreter = was_of_interpreter;
-	return r;
-}
-
-int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment)
-{
-	_cleanup_findings_ struct inspect_findings findings = {0};
-	const int r = inspect_findings_add_assignment(&findings, parts_get_line(inspection), assignment, false);
-
-	return r == 0 ? parts_judge_told(inspection, &findings) : r;
-}
+#define PARTS_FILES_MAX 64u /* files that are looked at: each costs the start of a parser */
 
 /* 1: it is a regular file; 0: not; or -errno: it is not known. */
 static int parts_is_file(const char *path)
@@ -164,19 +36,18 @@ static bool parts_may_look(struct inspect_program *inspection, int *ret_error)
 	*ret_error = 0;
 	if (io_read_clock_ns() >= inspection->end_ns) {
 		if (!inspection->is_late)
-			*ret_error = inspect_parts_tell_limit(inspection, "seconds of looking", INSPECT_SECONDS_MAX);
+			*ret_error = inspect_tell_limit(inspection, "seconds of looking", INSPECT_SECONDS_MAX);
 		inspection->is_late = true;
 		return false;
 	}
 	if (inspection->file_count++ < PARTS_FILES_MAX)
 		return true;
 	if (inspection->file_count == PARTS_FILES_MAX + 1)
-		*ret_error = inspect_parts_tell_limit(inspection, "files", PARTS_FILES_MAX);
+		*ret_error = inspect_tell_limit(inspection, "files", PARTS_FILES_MAX);
 	return false;
 }
 
-/* Adds what the visited file of this number runs to what is to be looked at. 0 or -ENOMEM. */
-static int parts_take_commands(struct inspect_program *inspection, struct cli_list *commands, size_t number)
+int inspect_parts_take_commands(struct inspect_program *inspection, struct cli_list *commands)
 {
 	int r = 0;
 
@@ -188,6 +59,14 @@ static int parts_take_commands(struct inspect_program *inspection, struct cli_li
 		if (*taken != '{')
 			free(taken);
 	}
+	return r;
+}
+
+/* Adds what the visited file of this number runs to what is to be looked at. 0 or -ENOMEM. */
+static int parts_take_commands(struct inspect_program *inspection, struct cli_list *commands, size_t number)
+{
+	const int r = inspect_parts_take_commands(inspection, commands);
+
 	return r == 0 && commands->count > 0 ? cli_list_add_owned(&inspection->commands, text_format("+%zu", number))
 					     : r;
 }
@@ -224,7 +103,7 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
 				 &type);
 	if (r == 0)
-		r = parts_judge_findings(inspection, name, dir, &findings);
+		r = inspect_judge_findings(inspection, name, dir, &findings);
 	return r == 0 ? parts_take_commands(inspection, &findings.commands, number) : r;
 }
 
@@ -325,8 +204,8 @@ bool inspect_parts_is_of_system(const char *path)
 
 int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name)
 {
-	return inspect_parts_tell(inspection, "%s: no regular file that can be read",
-				  *name ? name : "what the shell puts together");
+	return inspect_tell(inspection, "%s: no regular file that can be read",
+			    *name ? name : "what the shell puts together");
 }
 
 int inspect_parts_look_at_optional(struct inspect_program *inspection, const char *name, bool *ret_is_found)
@@ -405,7 +284,7 @@ int inspect_parts_look_at_module(struct inspect_program *inspection, const char 
 		any = any || found;
 	}
 	if (r == 0 && !any)
-		r = inspect_parts_tell(inspection, "module %s: not in the working directory", module);
+		r = inspect_tell(inspection, "module %s: not in the working directory", module);
 	return r;
 }
 
@@ -417,5 +296,5 @@ int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect
 		return 0;
 	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
 		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, NULL, type);
-	return inspect_parts_tell(inspection, "the program is read from standard input, which is no file");
+	return inspect_tell(inspection, "the program is read from standard input, which is no file");
 }

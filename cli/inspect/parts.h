@@ -11,13 +11,6 @@
  * `commands`.
  */
 
-/* Tells of something that is not looked at. */
-int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* Tells, once for all that follows, that there are too many of these to be looked at. */
-int inspect_parts_tell_limit(struct inspect_program *inspection, const char *what, unsigned limit);
-/* Tells what a variable of the environment does to programs, "NAME=VALUE". */
-int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment);
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name);
 /*
@@ -32,6 +25,8 @@ bool inspect_parts_is_of_system(const char *path);
 bool inspect_parts_is_named_of_system(const char *path);
 /* Tells that a file is not looked at, because there is none of this name. */
 int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name);
+/* Adds the commands that a parser has told to what is to be looked at, and empties their list. */
+int inspect_parts_take_commands(struct inspect_program *inspection, struct cli_list *commands);
 /* Looks at a script of a shell that need not be there. */
 int inspect_parts_look_at_optional(struct inspect_program *inspection, const char *name, bool *ret_is_found);
 /* Keeps that there is no file of this name. If there is one in the end, that is a change. */

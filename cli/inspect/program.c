@@ -1,6 +1,7 @@
 #include "cli/inspect/program.h"
 
 #include "base/io.h"
+#include "cli/inspect/judge.h"
 #include "cli/inspect/line.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/wrappers.h"
@@ -37,9 +38,8 @@ static int program_look(struct inspect_program *inspection, const char *code, en
 		r = code ? inspect_line_look_at_code(inspection, &line, code, type)
 			 : inspect_line_look(inspection, &line);
 	if (r == 0 && inspection->lacks_seen)
-		r = inspect_parts_tell(inspection, "whether files are changed, of more than %u names",
-				       INSPECT_SEEN_MAX);
-	return r == 0 && inspection->lacks_files ? inspect_parts_tell(inspection, "further files") : r;
+		r = inspect_tell(inspection, "whether files are changed, of more than %u names", INSPECT_SEEN_MAX);
+	return r == 0 && inspection->lacks_files ? inspect_tell(inspection, "further files") : r;
 }
 
 int inspect_program_look(struct inspect_program *inspection)
@@ -50,4 +50,22 @@ int inspect_program_look(struct inspect_program *inspection)
 int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
 {
 	return program_look(inspection, code, type);
+}
+
+int inspect_program_look_at_inner_code(const char *path, const struct cli_list *modules,
+				       struct inspect_findings *findings)
+{
+	const struct inspect_line line = {0};
+	struct inspect_program inspection = {.verb = "inspect",
+					     .source = path,
+					     .modules = *modules,
+					     .code_findings = findings,
+					     .end_ns = io_read_clock_ns() + INSPECT_SECONDS_MAX * NS_PER_S};
+	int r = inspect_parts_take_commands(&inspection, &findings->commands);
+
+	if (r == 0)
+		r = inspect_line_follow_commands(&inspection, &line, path);
+	inspection.modules = (struct cli_list){0}; /* the caller's */
+	inspect_program_release(&inspection);
+	return r;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "cli/inspect/findings.h"
 #include "cli/inspect/subject.h"
 #include "cli/options.h"
 
@@ -53,6 +54,12 @@ struct inspect_program {
 	 * are printed as well, unless is_quiet. Owned; NULL: they are only printed.
 	 */
 	json_t *findings;
+	/*
+	 * Of callgate inspect: takes what is found in code in a script, in the line of the command that gets it. Only
+	 * code is looked at then: no files are looked for, and nothing is printed or refused. Borrowed; NULL: of other
+	 * verbs.
+	 */
+	struct inspect_findings *code_findings;
 	uint64_t warned_count, refused_count; /* of these: how many there were, also those that were left out */
 
 	/* while it is looked at: */
@@ -90,6 +97,12 @@ void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_
 int inspect_program_look(struct inspect_program *inspection);
 /* The same for code that an interpreter is given, such as a cell of a notebook. argv is not used. */
 int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
+/*
+ * Looks at the code that the commands of a file give to interpreters ("python3 -c", here-documents), and adds what is
+ * found to the findings of the file, whose commands it takes. modules: what may be imported; empty: everything.
+ */
+int inspect_program_look_at_inner_code(const char *path, const struct cli_list *modules,
+				       struct inspect_findings *findings);
 /* How many findings were left out of `findings`, because there were too many. */
 uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection);
 /*
