@@ -26,7 +26,8 @@ struct wrapper {
 	bool adds_arguments;      /* the command gets further arguments */
 	bool takes_code;          /* "-c CODE" for a shell in the place of the command */
 	bool takes_settings;      /* git: "-c NAME=VALUE"; what follows the options is no command */
-	bool is_unread;           /* it starts programs in ways that are not read here */
+	bool is_unread;           /* it starts programs in ways that are not read here, */
+	bool has_command;         /* but its operands, as far as they are read, are a command line */
 	bool loads_code;          /* the argument of "-f" is native code; it starts nothing */
 	bool sets_name; /* "-a NAME" or "--argv0 NAME": what the command is called; "-l": that begins with "-" */
 };
@@ -84,10 +85,18 @@ static const struct wrapper wrappers[] = {
 	 .letters = "cC",
 	 .words = WORDS("--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"),
 	 .takes_settings = true},
-	{.name = "chroot", .is_unread = true},
-	{.name = "unshare", .is_unread = true},
-	{.name = "sudo", .is_unread = true},
-	{.name = "doas", .is_unread = true},
+	{.name = "chroot", .operands = 1, .is_unread = true, .has_command = true},
+	{.name = "unshare", .letters = "RwSG", .is_unread = true, .has_command = true},
+	{.name = "nsenter", .letters = "tSG", .is_unread = true, .has_command = true},
+	{.name = "sudo",
+	 .letters = "CDghpRrTtUu",
+	 .words = WORDS("--user", "--group", "--host", "--prompt", "--close-from", "--chdir", "--chroot", "--role",
+			"--type", "--command-timeout", "--other-user"),
+	 .is_unread = true,
+	 .has_command = true},
+	{.name = "doas", .letters = "Cu", .is_unread = true, .has_command = true},
+	{.name = "su", .is_unread = true},
+	{.name = "runuser", .is_unread = true},
 	{.name = "parallel", .is_unread = true},
 	{.name = "script", .is_unread = true},
 	{.name = "watch", .is_unread = true},
@@ -298,7 +307,7 @@ bool inspect_read_wrapper(struct inspect_command *command, const char *name, cha
 	command->type = wrapper->takes_settings ? INSPECT_TYPE_TEXT : command->type;
 	if (wrapper->is_unread)
 		command->unseen = wrapper->name;
-	else
+	if (!wrapper->is_unread || wrapper->has_command)
 		wrapper_find_inner(command, wrapper, argv + 1);
 	if ((command->inner && !*command->inner && !command->inner_text && !wrapper->adds_arguments) ||
 	    command->starts_none)

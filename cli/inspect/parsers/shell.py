@@ -14,7 +14,8 @@ from shell_commands import Commands
 from shell_environment import Environment
 from shell_files import COPIES, Directories
 from shell_flows import Flows
-from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
+from shell_names import FETCHES, NETWORK, SHELLS, find_code, is_decoding, is_interpreter, is_reading_program, name_of
+from shell_starts import expand_escapes, find_output, find_started, find_texts
 from shell_variables import find_assignments, find_given
 from shell_words import Splitter, split_commands
 
@@ -29,6 +30,7 @@ CODE_OPTIONS = re.compile(
     r"(-o)?(ProxyCommand|LocalCommand|KnownHostsCommand)=)(.+)", re.DOTALL
 )
 DEPTH_MAX = 8
+READERS = SHELLS | {"at", "batch", "parallel"}  # that run the text they read, or have a shell run it
 
 
 class Looker:
@@ -74,10 +76,13 @@ class Looker:
     def look_at_each(self, commands, at, depth):
         command = commands[at]
         self.expand_braces(command)
-        name, words = name_of(command.words)
+        self.take_output(commands, at, depth)
         if self.commands:
             self.commands.add(self.line(command), command)
+        name, words = name_of(self.flows.expand(command))
         self.look_at_command(command, name, words, depth)
+        self.look_at_starts(command, name, words, depth)
+        self.look_at_written(command, name, words, depth)
         for inner in command.inner:
             self.look_at_inner(command, name, words, inner, depth)
         if command.is_piped_from_previous and is_reading_program(name, words):
@@ -123,8 +128,6 @@ class Looker:
             self.add(command, "persistence")
         if name == "crontab" and words and words[-1] != "-l":
             self.add(command, "persistence")
-        if name in SHELLS and "-c" in words:
-            self.look_at_program(command, name, words, depth)
         if re.match(r"(python|perl|ruby|node|php)", name) and any(FETCHED.match(word) for word in words):
             self.add(command, "download-run")
         if name == "eval" or (name == "trap" and words):
@@ -141,13 +144,52 @@ class Looker:
         self.look_at_damage(command, name, words)
         self.look_at_remote_shell(command, name, words)
 
-    def look_at_program(self, command, name, words, depth):
-        at = words.index("-c")
-        program = words[at + 1] if at + 1 < len(words) else ""
+    def look_at_program(self, command, words, depth):
+        program = "".join(words[find_code(words) :][:1])
         if program.startswith("$") or not program:
             self.add(command, "dynamic")
         else:
             self.look_deeper(command, program, depth)
+
+    def look_at_starts(self, command, name, words, depth):
+        """The programs that a command starts by its arguments."""
+        if name in SHELLS and find_code(words) is not None:
+            self.look_at_program(command, words, depth)
+        for text in find_texts(name, words):
+            self.look_deeper(command, text, depth, self.commands)
+        for started in find_started(name, words):
+            name, words = name_of(started)
+            self.look_at_damage(command, name, words)
+            if depth < DEPTH_MAX:
+                self.look_at_starts(command, name, words, depth + 1)
+
+    def take_output(self, commands, at, depth):
+        """Takes what the command before this one writes for what it reads, if it is known."""
+        command = commands[at]
+        name, words = name_of(command.words)
+        text = command.read_text
+        if at and command.is_piped_from_previous and not command.replaces_input:
+            before = commands[at - 1]
+            text = find_output(before, *name_of(before.words))
+            # functions and others may write more, or other text
+            if before.depth == command.depth and self.commands and not self.commands.is_fed:
+                command.document = text
+        if text and is_reading_program(name, words) and not {name, *words}.isdisjoint(READERS):
+            for variant in sorted({text, expand_escapes(text)}):  # as the echo of this or that shell writes it
+                self.look_deeper(command, variant, depth)
+
+    def look_at_written(self, command, name, words, depth):
+        """A file that the script has made before, and now runs."""
+        for text in self.flows.find_written([name] + words if name in SHELLS else command.words):
+            program = re.match(r"(python|node)", name) or re.match(r"#!.{0,100}\b(python|node)", text)
+            if program and self.commands:
+                option = "-c" if program.group(1) == "python" else "-e"
+                self.commands.append(self.line(command), [program.group(1), option, text], command)
+            elif not program:
+                self.look_deeper(command, text, depth, self.commands)
+        text = find_output(command, name, words) or (command.read_text if name in ("cat", "tee") else None)
+        if text:
+            self.flows.write(command, text, name, words)
 
     def look_deeper(self, command, text, depth, commands=None):
         """Looks at a program in a command. commands: if that is told what the program runs."""
@@ -204,7 +246,8 @@ class Looker:
         self.look_deeper(command, inner, depth, self.commands)
         script = next((word for word in words if not word.startswith("-")), "")
         runs = name in ("eval", "source", ".") or (is_interpreter(name) and script.startswith("<(")) or (
-            name in SHELLS and ("-c" in words or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
+            name in SHELLS
+            and (find_code(words) is not None or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
         )
         if not runs and command.words and not command.words[0].startswith("$("):
             return
@@ -255,8 +298,12 @@ def look_at_text(findings, text, line):
 def look_at_words(findings, words, line):
     """Looks at the arguments of a program that is started without a shell."""
     name, rest = name_of(words)
-    if name in SHELLS and "-c" in rest and rest.index("-c") + 1 < len(rest):
-        look_at_text(findings, rest[rest.index("-c") + 1], line)
+    if name in SHELLS and find_code(rest) is not None:
+        look_at_text(findings, "".join(rest[find_code(rest) :][:1]), line)
+    for text in find_texts(name, rest):
+        look_at_text(findings, text, line)
+    for started in find_started(name, rest):
+        look_at_words(findings, started, line)
     for directory in Directories({}).find(name, rest):
         findings.look_at_directory(line, directory)
     for assignment in find_assignments([word.replace("$", LITERAL_DOLLAR) for word in words]):

@@ -2,12 +2,18 @@
 
 import re
 
-from shell_names import FETCHES, SHELLS, find_program, is_decoding, is_interpreter, name_of
-from shell_words import ASSIGNMENT, split_commands
+from findings import LITERAL_DOLLAR
+from shell_names import FETCHES, SHELLS, find_code, find_program, is_decoding, is_interpreter, name_of
+from shell_starts import TEXT_CHARACTERS_MAX
+from shell_variables import find_given
+from shell_words import ASSIGNMENT, SETTERS, split_commands
 
 OUTPUTS = {"curl": ("o", "--output"), "wget": ("O", "--output-document"), "aria2c": ("o", "--out")}
 CHECKS = re.compile(r"^(sha\d+sum|shasum|md5sum|b2sum|gpgv?|cosign|minisign)$")
 CHECKING = {"-c", "--check", "--verify", "verify", "verify-blob", "-V"}
+
+
+VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 
 
 def plain(path):
@@ -50,6 +56,7 @@ class Flows:
         self.files = set()  # that were fetched, and not checked since
         self.variables = {}  # with what was fetched or decoded: name and kind
         self.constants = {}
+        self.written = {}  # files, and the texts that the script writes to them
 
     def kind_of(self, text):
         """What a text has in it that comes from a variable: a kind; None: nothing."""
@@ -66,21 +73,51 @@ class Flows:
             match = ASSIGNMENT.match(word)
             if match and kind and "$(" in word:
                 self.variables[match.group(1)] = kind
+                self.constants.pop(match.group(1), None)
             elif match and known:
                 self.variables.pop(match.group(1), None)
                 self.constants[match.group(1)] = word[match.end() :]
+            elif match:
+                self.constants.pop(match.group(1), None)
+        for name, _ in find_given(command):
+            self.constants.pop(name, None)
+
+    def expand(self, command):
+        """The words of a command, with the values of the variables that are constants where it stands."""
+        words = []
+        for at, (word, marked) in enumerate(zip(command.words, command.marked)):
+            names = [one or other for one, other in VARIABLE.findall(marked)]
+            if command.known[at] or not names or "$(" in marked or not self.constants.keys() >= set(names):
+                words.append(word)
+                continue
+            value = VARIABLE.sub(lambda match: self.constants[match.group(1) or match.group(2)], marked)
+            value = value.replace(LITERAL_DOLLAR, "$")[:TEXT_CHARACTERS_MAX]
+            words += value.split() if not at else [value]  # of the name of a program: a="rm -rf"; $a x
+        return words
+
+    def write(self, command, text, name, words):
+        """Notes that a command writes a text to files."""
+        for file in command.targets + (words if name == "tee" else []):
+            if len(file) < 1000 and file[:5] != "/dev/" and file[:1] != "-":
+                self.written[plain(file)] = (self.written.get(plain(file), "") + text)[:TEXT_CHARACTERS_MAX]
+
+    def find_written(self, words):
+        """The texts that the script has written to the files that a command runs."""
+        return [self.written[file] for file in sorted(find_run(words)) if file in self.written]
 
     def find(self, command, name, words):
         """The kind of finding that a command is, by what came before it; None: it is none."""
-        if not name:
+        if not name or name in SETTERS or find_given(command):
             self.take_assignments(command)
+        if not name:
             return None
         if CHECKS.match(name) and CHECKING & set(words):
             self.files = set()
         kind = "download-run" if self.files & find_run(command.words) else None
         if name in FETCHES:
             self.files |= find_fetched(name, words, command.targets)
-        runs_text = name == "eval" or (is_interpreter(name) and {"-c", "-e"} & set(words))
+        has_code = bool({"-c", "-e"} & set(words)) or find_code(words) is not None
+        runs_text = name == "eval" or (is_interpreter(name) and has_code)
         texts = words if runs_text else command.targets if name in SHELLS else []
         if not words and re.match(r"^\$", command.words[-1]):
             texts = command.words[-1:]

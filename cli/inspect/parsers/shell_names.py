@@ -29,14 +29,19 @@ LONG_OPTIONS = {
 KEYWORDS = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "("}
 
 
-def skip_prefix(words, at, name):
-    """Where the program's name is that the one at `at` starts."""
-    at += 1
+def skip_options(words, at, letters, long_options=frozenset()):
+    """Where the options end that begin at `at`. letters, long_options: of those with an argument."""
     while at < len(words) and words[at].startswith("-"):
         word = words[at]
-        letters = re.match(r"^-[^-]*?[%s]" % PREFIXES[name], word) if PREFIXES[name] else None
-        takes_next = word in LONG_OPTIONS or (letters and letters.end() == len(word))
+        match = re.match(r"^-[^-]*?[%s]" % letters, word) if letters else None
+        takes_next = word in long_options or (match and match.end() == len(word))
         at += 2 if takes_next else 1
+    return at
+
+
+def skip_prefix(words, at, name):
+    """Where the program's name is that the one at `at` starts."""
+    at = skip_options(words, at + 1, PREFIXES[name], LONG_OPTIONS)
     for _ in range(OPERANDS.get(name, 0)):
         at += at < len(words)
     return at
@@ -66,6 +71,18 @@ def is_interpreter(name):
     return name in INTERPRETERS or name.rstrip("0123456789.") in INTERPRETERS
 
 
+def find_code(words):
+    """Where the program is that a shell is given by "-c", "-lc" and the like. None: by none of these."""
+    is_argument = False
+    for at, word in enumerate(words):
+        if re.match(r"^-[a-zA-Z]*c[a-zA-Z]*$", word):
+            return at + 1
+        if word[:1] not in "-+" and not is_argument:
+            return None
+        is_argument = bool(re.match(r"^([-+][oO]|--rcfile|--init-file)$", word))
+    return None
+
+
 def is_decoding(name, words):
     if name in ("gunzip", "zcat", "uudecode", "rev"):
         return True
@@ -81,8 +98,10 @@ def is_reading_program(name, words):
     arguments = [word for word in words if not word.startswith("-") or word == "-"]
     if name == "xargs":
         return is_running_arguments(words)
+    if name in ("at", "batch") or (name == "parallel" and not arguments):
+        return True
     return is_interpreter(name) and (not arguments or arguments[0] == "-") and (
-        "-c" not in words and "-e" not in words
+        find_code(words) is None and "-e" not in words
     ) or (name in SHELLS and "-s" in words)
 
 

@@ -164,6 +164,13 @@ def find_given(command):
     Pairs of a name and a value that a command gives to variables by other ways than assignments. Of a value None, it is
     not known; of a name "", the variable is not known.
     """
+    if command.given is None:
+        command.given = read_given(command)
+    return command.given
+
+
+def read_given(command):
+    """Looks for what find_given() tells."""
     start = find_start(command.words)
     words = list(zip(command.marked[start:], command.known[start:]))
     count = next((at for at, (word, _) in enumerate(words) if not ASSIGNMENT.match(word)), len(words))

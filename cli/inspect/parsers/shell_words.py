@@ -53,9 +53,11 @@ class Command:
         self.replaces_input = False  # a redirection does that
         self.reads_other = is_piped_from_previous  # its standard input is not that of the shell
         self.document = None  # the text that it reads, of a here-document without expansions
+        self.read_text = None  # the same, also if there are expansions in it
         self.targets = []
         self.inner = []
         self.arithmetic = []  # the text of a "((...))" that begins here
+        self.given = None  # what shell_variables.py finds; None: not looked for yet
         self.numbered = []  # variables that get the number of a descriptor
         self.expanded = []  # texts of here-documents that the shell expands
         self.is_at_start = True  # there are only reserved words before
@@ -92,6 +94,7 @@ class Splitter:
         self.is_expanded = False  # the word
         self.has_quotes = False  # the word
         self.takes_target = False
+        self.takes_text = False  # the word is a text that is read: "<<<"
         self.takes_end_of = None  # the word is what ends a here-document: its "<<" or "<<-", and descriptor
         self.heredocs = []
         self.without_end = set()  # what ends no here-document from here on
@@ -122,6 +125,9 @@ class Splitter:
             self.end_heredoc_word(word)
         elif self.takes_target:
             command.targets.append(word)
+            if self.takes_text:
+                command.read_text = word + "\n"
+                command.document = None if self.is_expanded else command.read_text
         else:
             if not command.words:
                 command.line = self.current_line()
@@ -129,7 +135,7 @@ class Splitter:
             command.marked.append(marked)
             command.known.append(not self.is_expanded and not is_pattern(shape))
             self.look_for_case("" if self.has_quotes else word, was_at_start and not command.is_array)
-        self.is_expanded = self.has_quotes = self.takes_target = False
+        self.is_expanded = self.has_quotes = self.takes_target = self.takes_text = False
         self.takes_end_of = None
 
     def look_for_case(self, word, is_at_start):
@@ -156,7 +162,7 @@ class Splitter:
 
     def end_command(self, is_pipe, operator=""):
         self.end_word()
-        self.takes_target = False
+        self.takes_target = self.takes_text = False
         self.takes_end_of = None
         command = self.command
         command.pipes_into_others = operator == "(" and command.is_piped_from_previous and not command.words
@@ -314,9 +320,10 @@ class Splitter:
             self.takes_end_of = (operator, descriptor.lstrip("0") or descriptor[:1])
         else:
             self.takes_target = True
+            self.takes_text = operator == "<<<" and descriptor.strip("0") == ""
         if "<" in operator or descriptor.strip("0") == "" != descriptor:
             if descriptor.strip("0") == "":
-                self.command.stdin = None
+                self.command.stdin = self.command.document = self.command.read_text = None
                 self.command.replaces_input = True
             self.command.reads_other = True
 
@@ -341,8 +348,10 @@ class Splitter:
         last = self.commands[-1] if self.commands else Command(self.current_line(), False)
         is_of_inner = command is None
         command = command or last
-        if command.stdin is heredoc and (is_quoted or not re.search(r"[$`\\]", text)):
-            command.document = re.sub(r"(?m)^\t+", "", text) if strips else text
+        if command.stdin is heredoc:
+            command.read_text = re.sub(r"(?m)^\t+", "", text) if strips else text
+            if is_quoted or not re.search(r"[$`\\]", text):
+                command.document = command.read_text
         if not is_quoted:
             last.inner += find_substitutions(text)
             last.expanded.append(text)

@@ -234,7 +234,8 @@ for file in many.py many.sh $(command -v node >/dev/null && echo many.js); do
 	cg inspect "$file" >out
 	grep -qx "$file: and 50 more" out || fail "$file: $(tail -1 out)"
 	cg inspect --json "$file" >out
-	jq -e '.files[0] | .unlisted == 50 and (.findings | length) == 300' out >/dev/null ||
+	jq -e '.files[0] | .unlisted == 50 and ([.findings[] | select(.kind == "dynamic")] | length) == 300' out \
+		>/dev/null ||
 		fail "$file: $(tail -5 out)"
 	cg inspect --json --level alarm "$file" >out
 	jq -e '.files[0] | .unlisted == 0' out >/dev/null || fail "$file: alarms: $(tail -5 out)"
@@ -339,7 +340,7 @@ sys.path.insert(0, sys.argv[1] + "/cli/inspect/parsers")
 from shell_names import OPERANDS, PREFIXES
 rows = re.findall(r"\{(\.name = [^}]*)\}", open(sys.argv[1] + "/cli/inspect/wrappers.c").read())
 table = {re.search(r'name = "([^"]*)"', row).group(1): row for row in rows}
-for name in set(PREFIXES) - {"sudo", "doas"}:
+for name in PREFIXES:
     letters = re.search(r'letters = "([^"]*)"', table[name])
     operands = re.search(r"operands = (\d)", table[name])
     if PREFIXES[name] != (letters.group(1) if letters else "") or str(OPERANDS.get(name, "")) != (
