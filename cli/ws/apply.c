@@ -21,6 +21,7 @@
 #include "supervisor/report.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
+#include "workspace/reads.h"
 
 /* ---- all changes of a directory ---- */
 
@@ -197,6 +198,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words, .was_told = workspace->dir_count > 1};
+	_cleanup_workspace_reads_ struct workspace_reads reads = {.text = NULL};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 	int status, r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 
@@ -218,7 +220,10 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 		return cli_fail_no_memory(APPLY_VERB);
 	if (!words->json)
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);
+	r = workspace_reads_keep(&layer, &reads);
 	status = apply_start(&plan, journal_dir, workspace->id);
+	if (r == 0) /* else ws_tell_stale_reads() tells, or too many warnings are given */
+		(void)workspace_reads_refresh(&layer, &reads);
 	if (words->json) /* all output comes at the end: a reader that stops does not interrupt the apply */
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, true);
 	return status;

@@ -200,6 +200,29 @@ jq -es --arg sum "${sum%% *}" 'map(select(.conflict != null)) | any(.[]; .path =
 	fail "the base's SHA-256: not ${sum%% *}: $(cat "$T/out")"
 discard_all
 
+# Nor does the apply change what the run has read, when it replaces, removes or makes another name of the same file.
+fresh
+for name in one three; do
+	ln "$W/$name" "$W/d/$name"
+	ln "$W/$name" "$W/d/sub/$name"
+done
+await_tick
+cow -- /bin/sh -c 'cat one three d/one d/three d/sub/one d/sub/three two >/dev/null; echo x >>d/one; rm d/three' || :
+stale
+cg ws apply "$id" >"$T/out" 2>"$T/said" || fail "not applied: $(cat "$T/out" "$T/said")"
+[ ! -s "$T/said" ] || fail "said: $(cat "$T/said")"
+stale
+[ "$(ls "$TMPDIR"/callgate-*/workspaces/"$id"/0/reads*)" = "$(ls "$TMPDIR"/callgate-*/workspaces/"$id"/0/reads)" ] ||
+	fail "left: $(ls "$TMPDIR"/callgate-*/workspaces/"$id"/0)"
+echo outside >>"$W/three"
+echo outside >>"$W/two"
+if [ "${WORKSPACE_COW:-}" = --cow=copy ]; then # the program has removed a name of "three": it is in the layer
+	stale two
+else
+	stale d/sub/three three two
+fi
+discard_all
+
 # What was changed outside before the program changed it is a conflict, although the base is that: the program need
 # not have seen it. The directory has it as it was left.
 fresh
