@@ -351,6 +351,8 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/ws/apply.c \
 	cli/ws/apply.h \
+	cli/ws/apply-explain.c \
+	cli/ws/apply-interrupt.c \
 	cli/ws/apply-private.h \
 	cli/ws/apply-print.c \
 	cli/ws/apply-put.c \

@@ -123,6 +123,11 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 	return dir && !io_read_entry(dir, &error) && error == 0; /* what cannot be read is kept */
 }
 
+bool workspace_overlay_is_empty(int workspace_fd, size_t at, const char *dir)
+{
+	return !workspace_is_copy(workspace_fd, at) && store_layer_is_empty(workspace_fd, at, dir);
+}
+
 static bool store_is_kept(int workspace_fd)
 {
 	return io_may_have_name(workspace_fd, STORE_KEPT_NAME);

@@ -51,6 +51,12 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 bool workspace_is_empty(int workspace_fd);
 
 /*
+ * True when nothing was written to the overlay of directory `at`. False for a copy, which would have to be walked, and
+ * when that cannot be read.
+ */
+bool workspace_overlay_is_empty(int workspace_fd, size_t at, const char *dir);
+
+/*
  * Removes a workspace for good, also a locked one; for workspace_discard() and the run itself. Ids are checked by the
  * caller. 0 or -errno; what could not be removed is tried again by the next call for any workspace.
  */

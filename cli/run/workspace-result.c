@@ -21,13 +21,25 @@ static json_t *workspace_make_json(const struct run *run)
 			 json_object_get(json_array_get(dirs, 0), "by"), "directories", dirs);
 }
 
+/* Tells where what was written to directory `at` is. */
+static void workspace_tell(const struct run *run, size_t at)
+{
+	const char *dir = run->workspace_dirs.item[at];
+
+	if (workspace_overlay_is_empty(run->workspace_fd, at, dir))
+		cli_note("callgate: nothing was written to %s; its workspace is %s (callgate ws discard)", dir,
+			 run->scratch.id);
+	else
+		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)", dir,
+			 run->scratch.id);
+}
+
 void run_report_workspace(struct run *run, bool has_failed, json_t *result)
 {
 	if (run->workspace_fd < 0 || run->is_setup_process || (has_failed && workspace_is_empty(run->workspace_fd)))
 		return;
 	(void)json_object_set_new(result, "workspace", workspace_make_json(run));
 	for (size_t i = 0; i < run->workspace_dirs.count && !run->options.json && !run->options.is_quiet; i++)
-		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)",
-			 run->workspace_dirs.item[i], run->scratch.id);
+		workspace_tell(run, i);
 	close_fd(&run->workspace_fd);
 }

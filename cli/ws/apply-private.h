@@ -57,6 +57,17 @@ void apply_format_name(const struct apply *apply, const struct workspace_change 
 int apply_put(const struct apply *apply, const struct workspace_layer *layer, const struct workspace_change *change,
 	      const struct workspace_change *sub);
 
+/* ---- apply-explain.c ---- */
+
+/* Why a change could not be applied (static, or of strerror(3)). error: -errno */
+const char *apply_explain(const struct workspace_layer *layer, const struct workspace_change *change, int error);
+
+/* ---- apply-interrupt.c ---- */
+
+/* While there is a journal: a signal that ends the process is told, with the way on. */
+void apply_tell_when_interrupted(const char *id);
+void apply_end_interrupts(void);
+
 /* ---- apply-unlock.c ---- */
 
 /*

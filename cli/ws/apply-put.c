@@ -19,7 +19,8 @@ static void apply_print_failure(const struct apply *apply, const struct workspac
 				"%s: not applied: an entry beside it has the name of ours, %s: move it away", name,
 				temporary);
 	else
-		cli_print_error(APPLY_VERB, "%s: not applied: %s", name, strerror(-error));
+		cli_print_error(APPLY_VERB, "%s: not applied: %s", name,
+				apply_explain(apply->plan->layer, change, error));
 }
 
 enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error)
@@ -38,7 +39,7 @@ enum plan_state apply_tell_failure(const struct apply *apply, const struct works
 		ws_plan_set_conflict(apply->plan, change, why);
 		return PLAN_CONFLICT;
 	}
-	apply->plan->why[change - apply->plan->changes.item] = strerror(-error);
+	apply->plan->why[change - apply->plan->changes.item] = apply_explain(apply->plan->layer, change, error);
 	apply_print_failure(apply, change, error);
 	return PLAN_FAILED;
 }
@@ -49,7 +50,8 @@ bool apply_check_journal(struct apply *apply, int error)
 		return true;
 	cli_print_error(APPLY_VERB,
 			"cannot write the journal: %s; not all was applied: free some room in the file system of "
-			"TMPDIR, and apply again",
+			"TMPDIR, such as by callgate ws discard of another workspace, or move this one to a larger one "
+			"(doc/workspaces.md), and apply again",
 			strerror(-error));
 	apply->failed = true;
 	return false;

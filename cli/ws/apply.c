@@ -63,11 +63,13 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 	apply->journal_fd = journal;
 	apply->id = id;
 	place_format_name(id, 0, apply->temporary);
+	apply_tell_when_interrupted(id);
 	if (apply_unlock_dirs(apply) < 0)
 		apply->failed = true;
 	apply_make_steps(apply);
 	apply_tell_conflicts(apply); /* after the times of directories were set: no program has written the versions */
 	apply_end_journal(apply, journal_dir_fd);
+	apply_end_interrupts();
 	return apply_print(apply);
 }
 

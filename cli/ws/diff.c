@@ -47,7 +47,7 @@ static void diff_tell_unread(const char *path, int error)
 	else if (error == -ESTALE)
 		cli_print_error(DIFF_VERB, "%s: " WS_LOST_TEXT, path);
 	else
-		cli_print_error(DIFF_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
+		cli_print_error(DIFF_VERB, "%s: cannot be compared: %s", *path ? path : ".", ws_explain_unread(error));
 }
 
 /* ---- ways of showing ---- */

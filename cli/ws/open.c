@@ -18,10 +18,20 @@ int ws_open_runs(const char *verb)
 	return fd < 0 ? -1 : fd;
 }
 
+const char *ws_explain_unread(int error)
+{
+	if (error == -EACCES)
+		return "Permission denied: it may not be read, or what is in it not be looked at; chmod u+rwX helps if "
+		       "it is yours";
+	if (error == -EXDEV)
+		return "something is mounted there, below the directory: unmount that, and do it again";
+	return strerror(-error);
+}
+
 void ws_print_failure(const char *verb, const char *id, int error)
 {
 	if (error == -ENOENT)
-		cli_print_error(verb, "%s: no such workspace; see callgate ws list", id);
+		cli_print_error(verb, "%s: no such workspace; see callgate ws list", *id ? id : "\"\"");
 	else if (error == WORKSPACE_IN_USE)
 		cli_print_error(verb,
 				"%s: in use: its run has not ended, or another callgate ws goes on; wait for that", id);

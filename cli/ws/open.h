@@ -5,6 +5,9 @@
 #include "workspace/layer.h"
 #include "workspace/store.h"
 
+/* Why an entry cannot be compared, with the way out where there is one (static, or of strerror(3)). error: -errno */
+const char *ws_explain_unread(int error);
+
 /* Of what the layer cannot have: WORKSPACE_LOST_NAME. */
 #define WS_LOST_TEXT                                                                                                  \
 	"the program has not opened the file, which was changed or removed outside since, or a crash of the machine " \

@@ -21,7 +21,7 @@ static void ws_plan_tell_unread(const char *path, int error)
 	if (error == -ESTALE)
 		cli_print_error(PLAN_VERB, "%s: " WS_LOST_TEXT, path);
 	else
-		cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
+		cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", ws_explain_unread(error));
 }
 
 const char *ws_plan_get_name(const struct plan *plan, const struct workspace_change *change, char text[2 * PATH_MAX])

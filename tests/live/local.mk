@@ -254,6 +254,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-large.sh \
 	tests/live/cli/workspace-locked-dirs.sh \
+	tests/live/cli/workspace-messages.sh \
 	tests/live/cli/workspace-large-copies.sh \
 	tests/live/cli/workspace-large-races.sh \
 	tests/live/cli/workspace-seconds.sh \
