@@ -6,9 +6,11 @@
 #include "confine/namespaces.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "confine/namespaces-private.h"
 
 /*
@@ -29,6 +32,19 @@
 const int namespaces_caps[NAMESPACES_CAPS_COUNT] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
+/*
+ * Whether this user namespace has a number for uid 0. Without, an overlay cannot copy a file with capabilities, which
+ * are those of a namespace's root (cap_convert_nscap() in security/commoncap.c): EPERM, and with CAP_SETFCAP EINVAL.
+ */
+static bool namespaces_have_root(void)
+{
+	unsigned first, outside, count;
+	char map[64];
+
+	return io_read_once(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) >= 0 &&
+	       sscanf(map, " %u %u %u", &first, &outside, &count) == 3 && first == 0;
+}
+
 size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_COUNT_MAX])
 {
 	static const int of_overlays[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
@@ -36,6 +52,8 @@ size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAME
 	memcpy(ret_caps, namespaces_caps, count * sizeof(*ret_caps));
 	for (size_t i = 0; overlays && i < sizeof(of_overlays) / sizeof(of_overlays[0]); i++)
 		ret_caps[count++] = of_overlays[i];
+	if (overlays && namespaces_have_root())
+		ret_caps[count++] = CAP_SETFCAP;
 	return count;
 }
 

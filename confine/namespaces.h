@@ -70,9 +70,9 @@ extern const int namespaces_caps[];
 #define NAMESPACES_CAPS_COUNT_MAX 16u /* room for namespaces_caps and the capabilities for overlays */
 /*
  * Gets the capabilities that the supervisor needs until namespaces_drop_caps(): the first `count` of
- * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps
- * these; the kernel first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns
- * their number.
+ * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer, also those that have
+ * capabilities themselves, such as ping(8). The overlay keeps these; the kernel first checks the rights of the program
+ * itself (ovl_permission() in fs/overlayfs/inode.c). Returns their number.
  */
 size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_COUNT_MAX]);
 
