@@ -56,8 +56,11 @@ static struct run *start(const char *text, const char *name)
 	struct run *run = calloc(1, sizeof(*run));
 	char log[PATH_MAX + 8];
 	struct policy_error error;
-	struct view_options options = {.scratch_host = run->scratch, .scratch_base = run->scratch,
-				       .root_fd = -1, .tmpfs_fd = -1,
+	struct view_options options = {.acls_fd = -1,
+				       .scratch_host = run->scratch,
+				       .scratch_base = run->scratch,
+				       .root_fd = -1,
+				       .tmpfs_fd = -1,
 				       .pts_fd = -1};
 	const char *const argv[] = {"made-up", NULL};
 	const struct audit_header header = {.run_id = "0123456789abcdef",

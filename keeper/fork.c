@@ -16,6 +16,7 @@
 #include "confine/cgroup.h"
 #include "confine/descriptors.h"
 #include "confine/scheduling.h"
+#include "keeper/acls.h"
 #include "keeper/evidence.h"
 #include "keeper/private.h"
 #include "supervisor/process.h"
@@ -24,6 +25,7 @@
 struct fork_descriptors {
 	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
 	int control_fd;  /* the supervisor's end of the control socket */
+	int acls_fd;     /* of keeper_fork_acls_process() */
 	int keeper_ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
 	int last_prepare_step_result; /* 0 or -errno of the last step; written to keeper_ready_pipe */
 };
@@ -62,6 +64,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.foreign_workspace_dirs = options->foreign_workspace_dirs,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
+		.acls_fd = ends->acls_fd,
 		.report_fd = keeper->report_fd,
 		.sink_kind = options->sink_kind,
 		.sink_fd = options->sink_fd,
@@ -73,6 +76,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 			   ends->stdio_fd[1],
 			   ends->stdio_fd[2],
 			   ends->control_fd,
+			   ends->acls_fd,
 			   ends->keeper_ready_pipe[0],
 			   options->audit_fd,
 			   options->sink_fd,
@@ -318,9 +322,11 @@ static int keeper_make_supervisor_descriptors(struct keeper *keeper, struct fork
 
 int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 {
-	struct fork_descriptors ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .keeper_ready_pipe = {-1, -1}};
-	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],
-				     &ends.control_fd,  &ends.keeper_ready_pipe[0], &ends.keeper_ready_pipe[1]};
+	struct fork_descriptors ends = {
+		.stdio_fd = {-1, -1, -1}, .control_fd = -1, .acls_fd = -1, .keeper_ready_pipe = {-1, -1}};
+	const int *const opened[] = {&ends.stdio_fd[0],         &ends.stdio_fd[1], &ends.stdio_fd[2],
+				     &ends.control_fd,          &ends.acls_fd,     &ends.keeper_ready_pipe[0],
+				     &ends.keeper_ready_pipe[1]};
 	int error = keeper_make_supervisor_descriptors(keeper, &ends);
 
 	*ret_step = keeper->options->uses_terminal ? "make a terminal for the program (/dev/ptmx, devpts)"
@@ -328,6 +334,7 @@ int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
+		ends.acls_fd = keeper_fork_acls_process(keeper->options);
 		error = keeper_fork_supervisor(keeper, &ends);
 	}
 	if (error == 0) {

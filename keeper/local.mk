@@ -1,4 +1,6 @@
 libcallgate_keeper_a_SOURCES += \
+	keeper/acls.c \
+	keeper/acls.h \
 	keeper/anchor.c \
 	keeper/anchor.h \
 	keeper/capture.c \

@@ -140,6 +140,7 @@ void keeper_determine_outcome(struct keeper *keeper)
 	calls = json_object_get(outcome->report, "calls");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
 	outcome->asked_to_end_reason = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
+	outcome->program_was_not_started = json_is_true(json_object_get(outcome->report, REPORT_NOT_STARTED));
 	outcome->was_killed_for_decoy = keeper_was_ended_by(outcome->report, REPORT_ENDED_BY_DECOY);
 	outcome->was_killed_by_answer = keeper_was_ended_by(outcome->report, REPORT_ENDED_BY_ANSWER);
 	if ((outcome->was_killed_for_decoy || outcome->was_killed_by_answer) &&

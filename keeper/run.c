@@ -159,7 +159,7 @@ static void keeper_sign_log_and_anchor(struct keeper *keeper)
 		anchor_write_last_checkpoint(keeper);
 
 	/* EBADMSG: the log has no trailer, which the result reports */
-	if (error == 0 || error == -EBADMSG || outcome->error_code)
+	if (error == 0 || error == -EBADMSG || outcome->error_code || outcome->program_was_not_started)
 		return;
 	outcome->error_code = "audit_failed";
 	(void)snprintf(outcome->error_message, sizeof(outcome->error_message), "cannot sign the log: %s",

@@ -99,6 +99,7 @@ struct keeper_outcome {
 	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
 	struct signing_key *key;
 	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that verifies the log's signature, in base64 */
+	bool program_was_not_started;          /* the run was ended while directories of --cow were copied */
 	bool was_killed_by_answer;             /* callgate killed the program because an answer was "stop" */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */

@@ -4,9 +4,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "egress/conn/pool.h"
 #include "supervisor/environment.h"
 #include "supervisor/proc-net.h"
+#include "supervisor/report.h"
 #include "syscalls/call/descriptor.h"
 
 /* Reads the keeper's next message: 0, or an -errno. An earlier supervisor may have left messages unread. */
@@ -73,9 +76,41 @@ static bool process_gets_all_opens(const struct process_options *options)
 	return policy_get_judge_mode(options->policy) == POLICY_JUDGE_ALL || options->namespaces->tmpfs_fd < 0;
 }
 
+/* The keeper's first order that ends the run, which stays unread; RUN_END_NOT_ORDERED: there is none yet. */
+static unsigned process_peek_end_order(const struct process *process)
+{
+	unsigned char order[256];
+	const ssize_t count = recv(process->options->control_fd, order, sizeof(order), MSG_PEEK | MSG_DONTWAIT);
+
+	for (ssize_t i = 0; i < count; i++)
+		if (order[i] != SIGTSTP && order[i] != SIGCONT)
+			return order[i];
+	return count > 0 || (count < 0 && errno == EAGAIN) ? RUN_END_NOT_ORDERED : SIGKILL; /* the keeper is dead */
+}
+
+static bool process_may_go_on(void *ctx)
+{
+	return process_peek_end_order(ctx) == RUN_END_NOT_ORDERED;
+}
+
+/* Makes the result of a run that was ended before its program started: as if the program had ended at once. */
+static int process_end_before_start(struct process *process)
+{
+	const unsigned order = process_peek_end_order(process);
+	const bool is_asked = order >= RUN_BYTE_ASK_TO_END && order < RUN_END_OUTPUT_LIMIT;
+	const unsigned asked = !is_asked                              ? RUN_END_NOT_ORDERED
+			       : order == RUN_BYTE_ASK_TO_END_TIMEOUT ? RUN_END_TIMEOUT
+								      : order - RUN_BYTE_ASK_TO_END;
+
+	process->result = json_pack("{s:b, s:i, s:i}", REPORT_NOT_STARTED, 1, "wait_status",
+				    is_asked && asked != RUN_END_TIMEOUT ? (int)asked : SIGKILL, "asked", (int)asked);
+	return -1;
+}
+
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
+	const struct io_go_on go_on = {process_may_go_on, process};
 	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
 						  .scratch_host = options->scratch.path,
 						  .scratch_base = options->scratch.base_path,
@@ -90,6 +125,8 @@ int process_build_view(struct process *process)
 						  .foreign_workspace_dirs = options->foreign_workspace_dirs,
 						  .copy_limit_bytes =
 							  policy_get_settings(options->policy)->limits.disk_bytes,
+						  .copy_go_on = &go_on,
+						  .acls_fd = options->acls_fd,
 						  .provided_file = options->egress->provided_file,
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,
@@ -98,6 +135,10 @@ int process_build_view(struct process *process)
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
+	if (options->acls_fd >= 0)
+		(void)close(options->acls_fd); /* ends the process at the other end */
+	if (ret == -ECANCELED)
+		return process_end_before_start(process);
 	if (ret < 0)
 		return process_fail(process, "view_failed", "%s",
 				    error.text[0] ? error.text : "cannot build the program's view of the file system");
@@ -116,8 +157,12 @@ int process_build_second_view(struct process *process)
 	_cleanup_free_ char *host = NULL;
 	_cleanup_close_ int scratch = -1;
 	struct policy_error error = {""};
-	struct view_options second = {.scratch_base = options->scratch.base_path, .workdir_host = options->workdir_host,
-				      .root_fd = options->namespaces->host_root_fd, .tmpfs_fd = -1, .pts_fd = -1};
+	struct view_options second = {.scratch_base = options->scratch.base_path,
+				      .workdir_host = options->workdir_host,
+				      .root_fd = options->namespaces->host_root_fd,
+				      .tmpfs_fd = -1,
+				      .pts_fd = -1,
+				      .acls_fd = -1};
 	int r;
 
 	if (!process_has_second_view(options))

@@ -106,6 +106,7 @@ struct process_options {
 	 * does the hang-up when the keeper dies. The process writes RUN_BYTE_*.
 	 */
 	int control_fd;
+	int acls_fd;              /* for ACLs of copies: view/copy/acls.h; owned by the process; -1: none */
 	int report_fd;            /* a memfd shared with the keeper */
 	enum sink_kind sink_kind; /* --audit-sink */
 	int sink_fd;              /* the sink's socket, borrowed; -1: SINK_NONE */

@@ -7,6 +7,8 @@
 #include "supervisor/supervise.h"
 #include "view/view.h"
 
+#define REPORT_NOT_STARTED \
+	"not_started" /* member that is true when the keeper ended the run before its program started */
 #define REPORT_ENDED_BY_ANSWER "answer" /* likewise, if the answer "stop" to a question did */
 #define REPORT_ENDED_BY_DECOY "decoy" /* value of "ended_by" if a decoy, and not a limit, ended the run */
 

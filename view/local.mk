@@ -6,6 +6,8 @@ libcallgate_view_a_SOURCES += \
 	view/attach/native-stat.c \
 	view/attach/private.h \
 	view/attach/reopen.c \
+	view/copy/acls.c \
+	view/copy/acls.h \
 	view/copy/attributes.c \
 	view/copy/attributes.h \
 	view/copy/copy.c \

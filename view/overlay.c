@@ -49,11 +49,11 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
  * Gives the upper layer of a workspace all attributes of the lower: what differs in the end was changed by the program.
  * 0, or -errno: not all could be copied.
  */
-static int overlay_copy_all_attributes(int layer_fd, int upper_fd, int lower_fd)
+static int overlay_copy_all_attributes(int layer_fd, int upper_fd, int lower_fd, int acls_fd)
 {
 	_cleanup_close_ int lower = openat(lower_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* it may be O_PATH */
 
-	return lower < 0 ? -errno : copy_root_attributes(lower, upper_fd, layer_fd);
+	return lower < 0 ? -errno : copy_root_attributes(lower, upper_fd, layer_fd, acls_fd);
 }
 
 /*
@@ -190,7 +190,8 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, con
 	goes_on = overlays->kept_dir && overlay_layer_has_begun(dir);
 	if (!overlays->kept_dir) /* a layer that is kept has the program's changes only */
 		overlay_make_unmapped_dirs(overlays, upper, lower_fd, lower_host);
-	if (!goes_on && (!overlays->kept_dir || overlay_copy_all_attributes(dir, upper, lower_fd) < 0))
+	if (!goes_on &&
+	    (!overlays->kept_dir || overlay_copy_all_attributes(dir, upper, lower_fd, overlays->acls_fd) < 0))
 		overlay_copy_attributes(upper, lower_fd);
 	mount_fd = mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL, &user_xattr);
 	if (mount_fd < 0)

@@ -22,13 +22,18 @@ struct overlays {
 	 * the upper layers are in the scratch directory
 	 */
 	const char *kept_dir;
+	int acls_fd; /* of struct view_options; borrowed */
 	/* canonical host paths where programs write, also below directories of other users; borrowed; NULL: none */
 	const char *written_dir[OVERLAYS_WRITTEN_DIRS];
 	char **point;  /* mount points in the namespace of this process; owned */
 	size_t points, room;
 };
 /* no overlay was made yet */
-#define OVERLAYS_NONE (struct overlays){.dir_fd = -1}
+#define OVERLAYS_NONE                       \
+	(struct overlays)                   \
+	{                                   \
+		.dir_fd = -1, .acls_fd = -1 \
+	}
 
 /*
  * Makes a detached overlay over the directory lower_fd, whose canonical host path is lower_host, with MOUNTS_*

@@ -150,6 +150,9 @@ struct view_options {
 	bool fills_copies_later;           /* files of copies get their content when they are opened: fill.h */
 	bool second_view_shares_layers;    /* view_share_layers_of_first_view() will be called */
 	uint64_t copy_limit_bytes;         /* most that the copies may take; 0: any */
+	/* asked while directories are copied: false ends view_create() with -ECANCELED. NULL: never */
+	const struct io_go_on *copy_go_on;
+	int acls_fd;              /* for ACLs of copies (view/copy/acls.h); borrowed; -1: none */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */

@@ -53,14 +53,14 @@ static int fold_make_parent(struct fold *fold, const char *path)
 static int fold_copy(struct fold *fold, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
 {
 	const char *other = copies_find(&fold->copies, st->st_ino), *new_name, *what;
-	struct copy_room room = {0};
+	struct copy_context context = COPY_CONTEXT_NONE;
 	_cleanup_close_ int to = -1;
 	int r;
 
 	if (other && linkat(fold->new_fd, other, fold->new_fd, path, 0) == 0)
 		return 0;
 	to = io_open_parent_below(fold->new_fd, path, O_RDONLY, 0, &new_name);
-	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, NULL, &what);
+	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &context, NULL, &what);
 	return r == 0 && st->st_nlink > 1 ? copies_add(&fold->copies, st->st_ino, path) : r;
 }
 

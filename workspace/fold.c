@@ -205,7 +205,7 @@ static int fold_set_attributes(const struct fold *fold)
 		_cleanup_close_ int from = workspace_open_entry(fold->copy_fd, fold->made.name[i]);
 		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->made.name[i]);
 
-		r = from < 0 ? from : to < 0 ? to : copy_attributes(from, to, &what);
+		r = from < 0 ? from : to < 0 ? to : copy_attributes(from, to, -1, &what);
 	}
 	for (size_t i = fold->closed.count; r == 0 && i-- > 0;) {
 		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->closed.name[i]);
@@ -213,7 +213,7 @@ static int fold_set_attributes(const struct fold *fold)
 		r = to < 0 ? to : chmod(io_proc_fd_path(to).path, fold->closed_mode[i]) < 0 ? -errno : 0;
 	}
 	if (r == 0)
-		r = copy_attributes(fold->copy_fd, fold->new_fd, &what);
+		r = copy_attributes(fold->copy_fd, fold->new_fd, -1, &what);
 	if (r == 0 && fold->root_mode != FOLD_SAME_MODE && fchmod(fold->new_fd, fold->root_mode) < 0)
 		r = -errno;
 	return r;

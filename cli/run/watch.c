@@ -345,7 +345,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_add_fd_hint(run, outcome->error_message, sizeof(outcome->error_message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
-	run_report_workspace(run, outcome->error_code != NULL, result);
+	run_report_workspace(run, outcome->error_code || outcome->program_was_not_started, result);
 	run_add_findings(run, result);
 	if (!run->options.is_quiet) {
 		watch_report_limit(result);

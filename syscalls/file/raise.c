@@ -33,10 +33,10 @@ static bool raise_is_in_lower_only(const struct place *place)
 /* Copies the file into a directory, with all attributes, and puts it into its place. 0 or -errno. */
 static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd)
 {
-	struct copy_room room = {0};
+	struct copy_context context = COPY_CONTEXT_NONE;
 	struct stat copied;
 	const char *what;
-	int r = copy_entry(parent_fd, name, st, dir_fd, &room, NULL, &what);
+	int r = copy_entry(parent_fd, name, st, dir_fd, &context, NULL, &what);
 
 	if (r == 0 && fstatat(dir_fd, name, &copied, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;

@@ -235,6 +235,7 @@ LIVE_TESTS = \
 	tests/live/threats/43-log.sh \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
+	tests/live/cli/workspace-acls.sh \
 	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-attributes.sh \
 	tests/live/cli/workspace-base.sh \
@@ -244,8 +245,10 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-dirs-hostile.sh \
 	tests/live/cli/workspace-placeholders.sh \
 	tests/live/cli/workspace-policy.sh \
+	tests/live/cli/workspace-capabilities.sh \
 	tests/live/cli/workspace-changed-dirs.sh \
 	tests/live/cli/workspace-copy.sh \
+	tests/live/cli/workspace-copy-ended.sh \
 	tests/live/cli/workspace-deletions.sh \
 	tests/live/cli/workspace-hardlinks.sh \
 	tests/live/cli/workspace-together.sh \

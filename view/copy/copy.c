@@ -79,6 +79,34 @@ static int copy_link_name(struct copy *copy, const struct stat *st, const char *
 	return linkat(copy->to_fd, link->path, copy->to_fd, path, 0) == 0;
 }
 
+/* ---- the number of entries ---- */
+
+static int copy_fail_too_many(const struct copy *copy, int error, const char *what)
+{
+	copy->failure->advice = "name a smaller directory, or have it by an overlay: the line cow of callgate doctor "
+				"says what that takes";
+	return copy_fail(copy, error, "", what);
+}
+
+/*
+ * Counts an entry that was found. 0; -ECANCELED: the run is to end; -E2BIG or -EFBIG: there are too many, or their
+ * paths are too long.
+ */
+static int copy_count_entry(struct copy *copy, const char *path)
+{
+	if (copy_check_go_on(copy) < 0)
+		return -ECANCELED;
+	if (++copy->entries > COPY_ENTRIES_MAX)
+		return copy_fail_too_many(copy, -E2BIG,
+					  "has more than 1,000,000 entries, which is the most that is copied");
+	copy->record_bytes += sizeof(struct copy_record) + strlen(path) + 1;
+	/* The last record is that of the directory itself. */
+	if (copy->record_bytes + sizeof(struct copy_record) + 1 > COPY_RECORDS_BYTES_MAX)
+		return copy_fail_too_many(copy, -EFBIG,
+					  "has more than 1 GiB of paths, which is the most that is recorded");
+	return 0;
+}
+
 /* ---- copying ---- */
 
 static int copy_add_dir(struct copy *copy, const char *path, bool may_be_searched_later)
@@ -104,7 +132,7 @@ static int copy_entry_or_later(struct copy *copy, const struct copy_dir *dir, in
 {
 	const bool later = copy->makes_placeholders && dir->may_be_searched_later;
 	struct copy_placeholder placeholder = {.inode = 0};
-	int r = copy_entry(from_dir_fd, name, st, to_dir_fd, &copy->room, later ? &placeholder : NULL, ret_what);
+	int r = copy_entry(from_dir_fd, name, st, to_dir_fd, &copy->context, later ? &placeholder : NULL, ret_what);
 
 	if (r < 0)
 		return r;
@@ -113,18 +141,6 @@ static int copy_entry_or_later(struct copy *copy, const struct copy_dir *dir, in
 	if (copy->makes_placeholders) /* copy_name() has not counted it */
 		copy_size_add_content(&copy->size, st);
 	return copy_compare_with_limit(copy);
-}
-
-/* Counts an entry that was found. 0; -E2BIG or -EFBIG: there are too many, or their paths are too long. */
-static int copy_count_entry(struct copy *copy, const char *path)
-{
-	if (++copy->entries > COPY_ENTRIES_MAX)
-		return copy_fail(copy, -E2BIG, path, "is one entry more than the 1,000,000 that are copied");
-	copy->record_bytes += sizeof(struct copy_record) + strlen(path) + 1;
-	/* The last record is that of the directory itself. */
-	if (copy->record_bytes + sizeof(struct copy_record) + 1 > COPY_RECORDS_BYTES_MAX)
-		return copy_fail(copy, -EFBIG, "", "has more than 1 GiB of paths, which is the most that is recorded");
-	return 0;
 }
 
 /* Copies what a name in `dir` leads to; of a directory, it is made and noted. 0 or -errno. */
@@ -183,32 +199,47 @@ static int copy_dir(struct copy *copy, size_t at)
 	return r == 0 && unread < 0 ? copy_fail(copy, unread, path, "cannot be read") : r;
 }
 
-/* Adds the size of a directory's entries. What cannot be read is told when it is copied. 0 or -ENOMEM. */
+/* Counts an entry in an open directory of this path, and with a limit its size. 0 or -errno. */
+static int copy_measure_entry(struct copy *copy, int fd, const char *path, const struct dirent *entry)
+{
+	bool is_dir = entry->d_type == DT_DIR;
+	char name[PATH_MAX];
+	struct stat st;
+	int r;
+
+	if (path_append_name(path, entry->d_name, name) < 0)
+		return 0;
+	r = copy_count_entry(copy, name);
+	if (r < 0)
+		return r;
+	if (copy->limit_bytes > 0 || entry->d_type == DT_UNKNOWN) {
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return 0;
+		is_dir = S_ISDIR(st.st_mode);
+		copy_size_add_name(&copy->size, &st);
+		if (!copy->makes_placeholders)
+			copy_size_add_content(&copy->size, &st);
+	}
+	return is_dir ? copy_add_dir(copy, name, false) : 0;
+}
+
+/* Counts the entries of a directory. What cannot be read is told when it is copied. 0 or -errno. */
 static int copy_measure_dir(struct copy *copy, const char *path)
 {
 	const int fd = copy_open_dir(copy->from_fd, path);
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
-	char name[PATH_MAX];
-	struct stat st;
-	int r = 0;
+	int r = 0, unread = 0;
 
-	while (r == 0 && dir && copy->size.names - copy->before.names <= COPY_ENTRIES_MAX && (entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name) || fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		copy_size_add_name(&copy->size, &st);
-		if (!copy->makes_placeholders)
-			copy_size_add_content(&copy->size, &st);
-		if (S_ISDIR(st.st_mode) && path_append_name(path, entry->d_name, name) == 0)
-			r = copy_add_dir(copy, name, false);
-	}
+	while (r == 0 && dir && (entry = io_read_entry(dir, &unread)))
+		r = copy_measure_entry(copy, fd, path, entry);
 	return r;
 }
 
-/* Compares the size of the whole tree with the limit, before anything is copied. 0 or -errno. */
+/* Compares number and size of the entries with what is permitted, before anything is copied. 0 or -errno. */
 static int copy_check_size(struct copy *copy)
 {
-	int r = copy->limit_bytes > 0 ? copy_add_dir(copy, "", false) : 0;
+	int r = copy_add_dir(copy, "", false);
 
 	for (size_t i = 0; r == 0 && i < copy->dirs; i++)
 		r = copy_measure_dir(copy, copy->dir[i].path);
@@ -217,6 +248,8 @@ static int copy_check_size(struct copy *copy)
 	while (copy->dirs > 0)
 		free(copy->dir[--copy->dirs].path);
 	copy->size = copy->before;
+	copy->entries = 0;
+	copy->record_bytes = 0;
 	return r;
 }
 
@@ -230,7 +263,9 @@ static int copy_dir_attributes(struct copy *copy)
 		_cleanup_close_ int from = copy_open_dir(copy->from_fd, copy->dir[i].path);
 		_cleanup_close_ int to = copy_open_dir(copy->to_fd, copy->dir[i].path);
 
-		r = to < 0 ? to : from < 0 ? 0 : copy_attributes(from, to, &what);
+		r = to < 0 ? to : from < 0 ? 0 : copy_attributes(from, to, copy->context.acls_fd, &what);
+		if (r == 0)
+			r = copy_check_go_on(copy);
 		if (r < 0)
 			return copy_fail(copy, r, copy->dir[i].path, what);
 	}
@@ -255,7 +290,7 @@ static int copy_make_root_mark(const struct copy *copy, int dir_fd)
 {
 	_cleanup_close_ int from = copy_open_dir(copy->from_fd, "");
 
-	return from < 0 ? from : copy_root_attributes(from, copy->to_fd, dir_fd);
+	return from < 0 ? from : copy_root_attributes(from, copy->to_fd, dir_fd, copy->context.acls_fd);
 }
 
 static void copy_release(struct copy *copy)
@@ -276,21 +311,22 @@ static bool copy_tells_birth(int fd)
 	return statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) == 0 && stx.stx_mask & STATX_BTIME;
 }
 
-int copy_tree(int from_fd, int dir_fd, bool makes_placeholders, uint64_t limit_bytes, struct copy_size *size,
+int copy_tree(int from_fd, int dir_fd, const struct copy_options *options, struct copy_size *size,
 	      struct copy_failure *ret_failure)
 {
 	struct stat st;
 	struct copy copy = {.from_fd = from_fd,
 			    .to_fd = copy_begin(dir_fd),
 			    .failure = ret_failure,
-			    .limit_bytes = limit_bytes,
+			    .context = {.go_on = options->go_on, .acls_fd = options->acls_fd},
+			    .limit_bytes = options->limit_bytes,
 			    .before = *size,
 			    .size = *size};
 	int r = copy.to_fd < 0            ? copy_fail(&copy, copy.to_fd, "", "cannot be written to the copy in TMPDIR")
 		: fstat(from_fd, &st) < 0 ? copy_fail(&copy, -errno, "", "cannot be read")
 					  : 0;
 
-	copy.makes_placeholders = r == 0 && makes_placeholders && copy_tells_birth(copy.to_fd);
+	copy.makes_placeholders = r == 0 && options->makes_placeholders && copy_tells_birth(copy.to_fd);
 	if (r == 0)
 		r = copy_check_size(&copy);
 	if (r == 0)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
+
 #define COPY_MARKER_NAME "copied"   /* empty file: the layer is a copy, begun at its time */
 #define COPY_DIR_NAME "copy"        /* directory that has the copy */
 #define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
@@ -85,29 +87,44 @@ struct copy_failure {
 	uint64_t needed_bytes; /* copying takes so many bytes, more than the limit; 0: the rest says why */
 	char path[PATH_MAX];   /* below the directory; "" is it itself */
 	const char *what;      /* static; "cannot be read" */
+	const char *advice;    /* static; what to do, in place of what errno means; NULL: errno tells the reason */
+};
+
+/* How a directory is copied. */
+struct copy_options {
+	/* files are made placeholders where possible: the program has to get descriptors from the supervisor */
+	bool makes_placeholders;
+	uint64_t limit_bytes;         /* most that the copy may take, together with those before it; 0: any */
+	const struct io_go_on *go_on; /* asked often: false ends the copying with -ECANCELED. NULL: never */
+	int acls_fd;                  /* acls.h; -1: none */
 };
 
 /*
  * Copies the directory from_fd into dir_fd, with all attributes, holes and hard links among its entries, following no
- * link. Access times of the original stay where the caller may ask for that. makes_placeholders: of files, where that
- * is possible, only placeholders are made, for which the program has to get its descriptors from the supervisor.
- * limit_bytes: most that *size may take, what was copied before and this; 0: any. 0, and *size has it, too; or -errno
- * with *ret_failure set; -EDQUOT: it is larger, and was not copied.
+ * link. Access times of the original stay where the caller may ask for that. *size: of what was copied before. 0, and
+ * *size has this, too; or -errno with *ret_failure set. Nothing was copied with -EDQUOT: it is too large; -E2BIG: it
+ * has too many entries; -EFBIG: their paths are too long.
  */
-int copy_tree(int from_fd, int dir_fd, bool makes_placeholders, uint64_t limit_bytes, struct copy_size *size,
+int copy_tree(int from_fd, int dir_fd, const struct copy_options *options, struct copy_size *size,
 	      struct copy_failure *ret_failure);
 
-/* What is known of the room on the disk while files are copied. Zero-initialise. */
-struct copy_room {
-	uint64_t unchecked_bytes;
+/* What entries are copied with. COPY_CONTEXT_NONE, or as in struct copy_options. */
+struct copy_context {
+	uint64_t unchecked_bytes; /* that were copied since the room on the disk was looked at */
+	const struct io_go_on *go_on;
+	int acls_fd;
 };
+#define COPY_CONTEXT_NONE     \
+	{                     \
+		.acls_fd = -1 \
+	}
 
 /*
  * Copies one entry, which is no directory. st: of lstat(2). placeholder: NULL, or a file may be made without its
  * content: then its inode, device, size and source_* are set; else placeholder->inode is 0. 0, also when the entry has
  * become something else meanwhile; or -errno with *ret_what set as copy_failure.what.
  */
-int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
+int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_context *context,
 	       struct copy_placeholder *placeholder, const char **ret_what);
 
 /*
@@ -116,8 +133,11 @@ int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_
  */
 bool copy_may_read_later(const struct stat *st);
 
-/* Gives an entry the owner, attributes, mode and times of another one; both O_PATH. Returns as copy_entry(). */
-int copy_attributes(int from_fd, int to_fd, const char **ret_what);
+/*
+ * Gives an entry the owner, attributes, mode and times of another one; both O_PATH. acls_fd: as in struct copy_options.
+ * Returns as copy_entry().
+ */
+int copy_attributes(int from_fd, int to_fd, int acls_fd, const char **ret_what);
 
 /*
  * Whether what is open as fd has mode, owner and extended attributes of what is open as other_fd; labels of security
@@ -127,9 +147,10 @@ bool copy_has_same_attributes(int fd, int other_fd);
 
 /*
  * Gives the directory of a layer the attributes of the one that it is of, and makes COPY_ROOT_NAME in layer_fd if it
- * has all of them then: what differs later was changed since. No descriptor may be of O_PATH. 0, also when it has not
- * all; -EOPNOTSUPP: some would be the overlay's own; or -errno: the caller copies what is necessary.
+ * has all of them then: what differs later was changed since. No descriptor may be of O_PATH. acls_fd: as in struct
+ * copy_options. 0, also when it has not all; -EOPNOTSUPP: some would be the overlay's own; or -errno: the caller copies
+ * what is necessary.
  */
-int copy_root_attributes(int from_fd, int to_fd, int layer_fd);
+int copy_root_attributes(int from_fd, int to_fd, int layer_fd, int acls_fd);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "view/copy/acls.h"
 #include "view/copy/copy.h"
 
 #define COPY_BYTES_BETWEEN_CHECKS (UINT64_C(16) << 20) /* copied bytes after which the room on the disk is looked at */
@@ -40,8 +41,16 @@ static int copy_attribute(const char *from, const char *to, const char *name, ch
 	return copy_may_skip_attribute(name) || errno == ENODATA ? 0 : -errno;
 }
 
-static int copy_extended_attributes(int from_fd, const char *from, const char *to)
+/* Whether copying an attribute fails since it is an ACL of a user or group that has no number here. */
+static bool copy_lacks_number(const char *name, int error)
 {
+	return error == -EINVAL && strncmp(name, "system.posix_acl_", strlen("system.posix_acl_")) == 0;
+}
+
+static int copy_extended_attributes(int from_fd, int to_fd, int acls_fd)
+{
+	const struct io_proc_fd_path from_path = io_proc_fd_path(from_fd), to_path = io_proc_fd_path(to_fd);
+	const char *const from = from_path.path, *const to = to_path.path;
 	_cleanup_free_ char *names = NULL;
 	ssize_t len = flistxattr(from_fd, NULL, 0);
 	int r = 0;
@@ -57,8 +66,11 @@ static int copy_extended_attributes(int from_fd, const char *from, const char *t
 	len = listxattr(from, names, XATTR_LIST_MAX);
 	if (len < 0)
 		return -errno;
-	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
+	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1) {
 		r = copy_attribute(from, to, names + at, names + XATTR_LIST_MAX);
+		if (copy_lacks_number(names + at, r))
+			r = acls_copy(acls_fd, from_fd, to_fd);
+	}
 	return r;
 }
 
@@ -79,9 +91,9 @@ static int copy_times(int fd, const char *link, const struct stat *st)
 	return errno != EBADF || utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
 }
 
-int copy_attributes(int from_fd, int to_fd, const char **ret_what)
+int copy_attributes(int from_fd, int to_fd, int acls_fd, const char **ret_what)
 {
-	const struct io_proc_fd_path from = io_proc_fd_path(from_fd), to = io_proc_fd_path(to_fd);
+	const struct io_proc_fd_path to = io_proc_fd_path(to_fd);
 	struct stat st, own;
 	int r;
 
@@ -91,7 +103,7 @@ int copy_attributes(int from_fd, int to_fd, const char **ret_what)
 	/* What belongs to another user is the program's own in the copy, unless this process may change that. */
 	if (st.st_uid != own.st_uid || st.st_gid != own.st_gid)
 		(void)!fchownat(to_fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH);
-	r = copy_extended_attributes(from_fd, from.path, to.path);
+	r = copy_extended_attributes(from_fd, to_fd, acls_fd);
 	if (r == 0 && !S_ISLNK(st.st_mode))
 		r = copy_mode(to_fd, to.path, st.st_mode & 07777);
 	return r < 0 ? r : copy_times(to_fd, to.path, &st);
@@ -168,7 +180,7 @@ bool copy_has_same_attributes(int fd, int other_fd)
 	return buffer && copy_is_equal(fd, other_fd, buffer);
 }
 
-int copy_root_attributes(int from_fd, int to_fd, int layer_fd)
+int copy_root_attributes(int from_fd, int to_fd, int layer_fd, int acls_fd)
 {
 	_cleanup_free_ char *buffer = malloc(COPY_ATTRIBUTES_BUFFER_SIZE);
 	_cleanup_close_ int marker = -1;
@@ -183,7 +195,7 @@ int copy_root_attributes(int from_fd, int to_fd, int layer_fd)
 		return (int)len;
 	if (copy_has_overlay_attribute(buffer, len))
 		return -EOPNOTSUPP;
-	r = copy_attributes(from_fd, to_fd, &what);
+	r = copy_attributes(from_fd, to_fd, acls_fd, &what);
 	if (r < 0 || !copy_is_equal(from_fd, to_fd, buffer))
 		return r;
 	marker = openat(layer_fd, COPY_ROOT_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -193,14 +205,14 @@ int copy_root_attributes(int from_fd, int to_fd, int layer_fd)
 /* ---- files ---- */
 
 /* -ENOSPC unless the file system has room for so many bytes more, and some for others. */
-static int copy_check_room(int dir_fd, uint64_t bytes, struct copy_room *room)
+static int copy_check_room(int dir_fd, uint64_t bytes, struct copy_context *context)
 {
 	struct statvfs fs;
 
-	room->unchecked_bytes += bytes;
-	if (room->unchecked_bytes < COPY_BYTES_BETWEEN_CHECKS)
+	context->unchecked_bytes += bytes;
+	if (context->unchecked_bytes < COPY_BYTES_BETWEEN_CHECKS)
 		return 0;
-	room->unchecked_bytes = 0;
+	context->unchecked_bytes = 0;
 	if (fstatvfs(dir_fd, &fs) < 0)
 		return 0; /* then writing tells */
 	return (uint64_t)fs.f_bavail * fs.f_frsize < bytes + (uint64_t)fs.f_blocks * fs.f_frsize / COPY_KEPT_FREE_PART
@@ -223,16 +235,16 @@ static int copy_open_file(int dir_fd, const char *name, struct stat *ret_st)
 	return S_ISREG(ret_st->st_mode) ? steal_fd(&fd) : -ENOENT;
 }
 
-static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_room *room)
+static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_context *context)
 {
 	int r;
 
 	if (bytes == 0)
-		return io_copy_sparse(from_fd, to_fd, NULL);
+		return io_copy_sparse(from_fd, to_fd, context->go_on);
 	if (ioctl(to_fd, FICLONE, from_fd) == 0)
 		return 0;
-	r = copy_check_room(to_fd, bytes, room);
-	return r < 0 ? r : io_copy_sparse(from_fd, to_fd, NULL);
+	r = copy_check_room(to_fd, bytes, context);
+	return r < 0 ? r : io_copy_sparse(from_fd, to_fd, context->go_on);
 }
 
 bool copy_may_read_later(const struct stat *st)
@@ -245,24 +257,29 @@ bool copy_may_read_later(const struct stat *st)
 	return st->st_mode & want << 6;
 }
 
-/* Whether the copy of a file can be filled later. An empty one, or one hole, is simply copied. */
-static bool copy_can_be_placeholder(const struct stat *st)
+/*
+ * Whether the copy of a file can be filled later. An empty one, or one hole, is simply copied. So is one with
+ * capabilities: writing takes them, and when it is filled they cannot be set again.
+ */
+static bool copy_can_be_placeholder(int from_fd, const struct stat *st)
 {
-	return st->st_size > 0 && st->st_blocks > 0 && copy_may_read_later(st);
+	return st->st_size > 0 && st->st_blocks > 0 && copy_may_read_later(st) &&
+	       fgetxattr(from_fd, "security.capability", NULL, 0) < 0;
 }
 
 /*
  * Makes an empty file a placeholder. 1; 0: it has to be copied, since without capabilities this process could not write
  * to it, as it has given it to another user; or -errno.
  */
-static int copy_make_placeholder(int from_fd, int to_fd, struct copy_placeholder *placeholder, const char **ret_what)
+static int copy_make_placeholder(int from_fd, int to_fd, int acls_fd, struct copy_placeholder *placeholder,
+				 const char **ret_what)
 {
 	struct stat from, to;
 	int r;
 
 	if (fstat(from_fd, &from) < 0 || ftruncate(to_fd, from.st_size) < 0)
 		return -errno;
-	r = copy_attributes(from_fd, to_fd, ret_what);
+	r = copy_attributes(from_fd, to_fd, acls_fd, ret_what);
 	if (r < 0)
 		return r;
 	if (fstat(to_fd, &to) < 0)
@@ -279,7 +296,7 @@ static int copy_make_placeholder(int from_fd, int to_fd, struct copy_placeholder
 	return 1;
 }
 
-static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_room *room,
+static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_context *context,
 		     struct copy_placeholder *placeholder, const char **ret_what)
 {
 	struct stat st;
@@ -295,14 +312,14 @@ static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct co
 	to = openat(to_dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	if (placeholder && copy_can_be_placeholder(&st)) {
-		r = copy_make_placeholder(from, to, placeholder, ret_what);
+	if (placeholder && copy_can_be_placeholder(from, &st)) {
+		r = copy_make_placeholder(from, to, context->acls_fd, placeholder, ret_what);
 		if (r != 0)
 			return r < 0 ? r : 0;
 		*ret_what = "cannot be written to the copy in TMPDIR";
 	}
-	r = copy_content(from, to, (uint64_t)st.st_blocks * 512, room);
-	return r < 0 ? r : copy_attributes(from, to, ret_what);
+	r = copy_content(from, to, (uint64_t)st.st_blocks * 512, context);
+	return r < 0 ? r : copy_attributes(from, to, context->acls_fd, ret_what);
 }
 
 /* ---- other entries ---- */
@@ -319,7 +336,8 @@ static int copy_make_link(int from_dir_fd, const char *name, int to_dir_fd)
 }
 
 /* Makes a link, FIFO, socket or device, and copies its attributes. */
-static int copy_node(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, const char **ret_what)
+static int copy_node(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, int acls_fd,
+		     const char **ret_what)
 {
 	_cleanup_close_ int from = -1, to = -1;
 	int r;
@@ -336,14 +354,14 @@ static int copy_node(int from_dir_fd, const char *name, const struct stat *st, i
 	to = openat(to_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
 		return -errno;
-	return from < 0 ? 0 : copy_attributes(from, to, ret_what);
+	return from < 0 ? 0 : copy_attributes(from, to, acls_fd, ret_what);
 }
 
-int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
+int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_context *context,
 	       struct copy_placeholder *placeholder, const char **ret_what)
 {
 	if (placeholder)
 		placeholder->inode = 0;
-	return S_ISREG(st->st_mode) ? copy_file(from_dir_fd, name, to_dir_fd, room, placeholder, ret_what)
-				    : copy_node(from_dir_fd, name, st, to_dir_fd, ret_what);
+	return S_ISREG(st->st_mode) ? copy_file(from_dir_fd, name, to_dir_fd, context, placeholder, ret_what)
+				    : copy_node(from_dir_fd, name, st, to_dir_fd, context->acls_fd, ret_what);
 }

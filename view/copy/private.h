@@ -3,6 +3,7 @@
 #define CALLGATE_VIEW_COPY_PRIVATE_H
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -22,18 +23,29 @@ struct copy {
 	struct copy_dir *dir; /* all directories, those above first; owned */
 	size_t dirs, dir_room, entries;
 	bool makes_placeholders;
+	size_t asked;                         /* how often copy_check_go_on() was called */
 	struct copy_placeholder *placeholder; /* those that were made; owned */
 	size_t placeholders, placeholder_room;
 	uint64_t written_bytes; /* of the file of records */
 	uint64_t record_bytes;  /* what the records of all entries that were found take */
 	void *links;            /* struct copy_link, for tsearch(3) */
-	struct copy_room room;
+	struct copy_context context;
 	struct timespec last_ctime; /* the latest of the copy */
 	uint64_t limit_bytes;       /* most that the copy may take; 0: any */
 	struct copy_size before;    /* of other trees that were copied */
 	struct copy_size size;      /* of these, and of what was found until now */
 	struct copy_failure *failure;
 };
+
+#define COPY_ENTRIES_BETWEEN_CHECKS 32u
+
+/* Called for each entry. 0; -ECANCELED: the run is to end. */
+static inline int copy_check_go_on(struct copy *copy)
+{
+	const struct io_go_on *go_on = copy->context.go_on;
+
+	return !go_on || copy->asked++ % COPY_ENTRIES_BETWEEN_CHECKS != 0 || go_on->asks(go_on->ctx) ? 0 : -ECANCELED;
+}
 
 static inline int copy_fail(const struct copy *copy, int error, const char *path, const char *what)
 {

@@ -81,7 +81,7 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 	struct stat st;
 	int r = dir ? 0 : -errno;
 
-	while (r == 0 && (entry = io_read_entry(dir, &r))) {
+	while (r == 0 && (entry = io_read_entry(dir, &r)) && (r = copy_check_go_on(copy)) == 0) {
 		r = path_append_name(path, entry->d_name, name);
 		if (r == 0 && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			r = -errno;

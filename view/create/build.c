@@ -204,6 +204,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	if (r == 0 && options->overlay != VIEW_OVERLAY_NONE && options->tmpfs_fd >= 0)
 		r = overlays_read_mount_points(&build.overlays);
 	memcpy(build.overlays.written_dir, written_dir, sizeof(written_dir));
+	build.overlays.acls_fd = options->acls_fd;
 	build.overlays.kept_dir = cow ? options->workspace_host : NULL;
 	if (r == 0)
 		r = build_whole_view(&build, policy);

@@ -117,7 +117,7 @@ int build_refuse_mounting_again(const struct build_state *build, int at);
 
 /*
  * With --cow, when no overlay is mounted over directory `at`: copies it into the workspace. *ret_host: host path of the
- * copy, owned by the caller. 0, -EOPNOTSUPP with its message, or -ENOMEM.
+ * copy, owned by the caller. 0, -EOPNOTSUPP with its message, -ECANCELED (view_options.copy_go_on), or -ENOMEM.
  */
 int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, int at, char **ret_host);
 

@@ -99,6 +99,10 @@ static int build_refuse_copy(const struct build_state *build, int at, int error,
 		(void)snprintf(why, sizeof(why), "copying takes %s, and limits.disk is %s", needed, limit);
 		return build_refuse_workspace(build, at, why, "; raise that, or write --disk none");
 	}
+	if (failure->advice) {
+		(void)snprintf(why, sizeof(why), "the directory %s; ", failure->what);
+		return build_refuse_workspace(build, at, why, failure->advice);
+	}
 	(void)snprintf(why, sizeof(why), "%s%.300s %s: %s", *failure->path ? "./" : "the directory", failure->path,
 		       failure->what, strerror(-error));
 	return build_refuse_workspace(
@@ -132,23 +136,26 @@ static void build_note_groups(int layer_fd)
 		(void)io_write_all(to, map, (size_t)len);
 }
 
-/* Copies directory `at`. 0, or -EOPNOTSUPP with its message. */
+/* Copies directory `at`. 0, -ECANCELED, or -EOPNOTSUPP with its message. */
 static int build_copy_dir(const struct build_state *build, const char *host, int at)
 {
 	_cleanup_close_ int from = io_open_without_links(host, O_RDONLY | O_DIRECTORY), layer = -1;
+	const struct copy_options options = {.makes_placeholders = build->options->fills_copies_later,
+					     .limit_bytes = build->options->copy_limit_bytes,
+					     .go_on = build->options->copy_go_on,
+					     .acls_fd = build->options->acls_fd};
 	struct copy_failure failure = {.path = "", .what = "cannot be opened"};
 	char name[16];
 	int r;
 
 	(void)snprintf(name, sizeof(name), "%d", at);
 	layer = from < 0 ? from : build_open_layer(build->options->workspace_host, name);
-	r = layer < 0 ? layer
-		      : copy_tree(from, layer, build->options->fills_copies_later, build->options->copy_limit_bytes,
-				  &build->view->copy_size, &failure);
-	if (r < 0)
+	r = layer < 0 ? layer : copy_tree(from, layer, &options, &build->view->copy_size, &failure);
+	if (r < 0 && r != -ECANCELED)
 		return build_refuse_copy(build, at, r, &failure);
-	build_note_groups(layer);
-	return 0;
+	if (r == 0)
+		build_note_groups(layer);
+	return r;
 }
 
 /* Takes the copy of directory `at` that the setup has written to. 0, or -EOPNOTSUPP with its message. */

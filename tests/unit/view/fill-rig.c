@@ -41,6 +41,7 @@ void setup(void)
 {
 	struct copy_size size = {0};
 	struct copy_failure failure = {.path = ""};
+	const struct copy_options options = {.makes_placeholders = true, .acls_fd = -1};
 
 	(void)snprintf(top, sizeof(top), "/var/tmp/test_fill.XXXXXX");
 	memset(content, 'x', sizeof(content));
@@ -51,7 +52,7 @@ void setup(void)
 	layer_fd = io_open_dir(top_fd, "layer");
 	write_base("f", content, sizeof(content), 0444);
 	write_base("small", "small", 5, 0644);
-	ck_assert_int_eq(copy_tree(base_fd, layer_fd, true, 0, &size, &failure), 0);
+	ck_assert_int_eq(copy_tree(base_fd, layer_fd, &options, &size, &failure), 0);
 	copy_fd = io_open_dir(layer_fd, COPY_DIR_NAME);
 	if (faccessat(layer_fd, COPY_PLACEHOLDERS_NAME, F_OK, 0) < 0)
 		exit(0); /* the file system does not tell when a file was made */

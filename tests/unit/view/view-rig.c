@@ -140,7 +140,8 @@ const struct view_provided_file view_rig_provides[VIEW_RIG_PROVIDED_FILES] = {
 
 void view_rig_make_view(struct view **ret_view)
 {
-	struct view_options options = {.scratch_host = view_rig.scratch,
+	struct view_options options = {.acls_fd = -1,
+				       .scratch_host = view_rig.scratch,
 				       .scratch_base = view_rig.runs,
 				       .scratch_fd = -1,
 				       .root_fd = -1,
