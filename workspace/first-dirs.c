@@ -63,8 +63,9 @@ void workspace_first_dirs_release(struct workspace_first_dirs *dirs)
 	*dirs = (struct workspace_first_dirs){NULL};
 }
 
-int workspace_first_dirs_compare(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
-				 const char *path, const struct stat *now)
+/* The record of a path. NULL: there is none, or something outside may have put another directory there before it. */
+static const struct view_dir_record *first_dirs_find(const struct workspace_first_dirs *dirs,
+						     const struct workspace_layer *layer, const char *path)
 {
 	const struct first_dir key = {.path = path, .record = {.path_len = (uint32_t)strlen(path)}};
 	const struct first_dir *dir =
@@ -74,8 +75,51 @@ int workspace_first_dirs_compare(const struct workspace_first_dirs *dirs, const 
 	while (dir && dir > dirs->item && first_dirs_compare(dir - 1, dir) == 0)
 		dir--;
 	if (!dir)
-		return -1;
+		return NULL;
 	ctime = (struct timespec){dir->record.ctime_s, dir->record.ctime_ns};
-	/* It may have been put there before it was noted. */
-	return workspace_time_is_since_mount(layer, &ctime) ? -1 : dir->record.inode == now->st_ino;
+	return workspace_time_is_since_mount(layer, &ctime) ? NULL : &dir->record;
+}
+
+int workspace_first_dirs_compare(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
+				 const char *path, const struct stat *now)
+{
+	const struct view_dir_record *record = first_dirs_find(dirs, layer, path);
+
+	return record ? record->inode == now->st_ino : -1;
+}
+
+/* What the program has changed of a directory. Bits of enum workspace_difference. */
+static unsigned first_dirs_get_differences(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
+					   const struct workspace_change *change)
+{
+	const struct view_dir_record *record = change->kind == WORKSPACE_MODIFIED && S_ISDIR(change->upper.mode)
+						       ? first_dirs_find(dirs, layer, change->path)
+						       : NULL;
+	unsigned differences = change->differences;
+
+	if (record && record->mode == change->upper.mode)
+		differences &= ~(unsigned)WORKSPACE_MODE_DIFFERS;
+	if (record && record->uid == change->upper.uid && record->gid == change->upper.gid)
+		differences &= ~(unsigned)WORKSPACE_OWNER_DIFFERS;
+	return differences;
+}
+
+void workspace_first_dirs_drop_unchanged(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
+					 struct workspace_changes *changes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < changes->count; i++) {
+		struct workspace_change *change = &changes->item[i];
+
+		/* With another difference, place_set_attributes() sets all. */
+		if (change->differences == 0 || first_dirs_get_differences(dirs, layer, change) != 0) {
+			changes->item[count++] = *change;
+			continue;
+		}
+		if (changes->on_unchanged)
+			changes->on_unchanged(changes->on_unchanged_ctx, change->path);
+		workspace_change_release(change);
+	}
+	changes->count = count;
 }

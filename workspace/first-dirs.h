@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "workspace/changes.h"
 #include "workspace/layer.h"
 
 struct first_dir;
@@ -22,5 +23,12 @@ void workspace_first_dirs_release(struct workspace_first_dirs *dirs);
 /* Whether the directory of a path, as it is now, is the one that it was when the run began. 1, 0; -1: not known. */
 int workspace_first_dirs_compare(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
 				 const char *path, const struct stat *now);
+
+/*
+ * Leaves out of changes what the program has not changed of a directory: the layer has mode and owner that the
+ * directory began with, and something outside has set others since.
+ */
+void workspace_first_dirs_drop_unchanged(const struct workspace_first_dirs *dirs, const struct workspace_layer *layer,
+					 struct workspace_changes *changes);
 
 #endif

@@ -193,6 +193,8 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 	if (r == 0 && !options->checkpoint)
 		r = workspace_bases_load(layer, &bases);
 	if (r == 0 && !options->checkpoint)
+		workspace_first_dirs_drop_unchanged(&bases.first_dirs, layer, &changes);
+	if (r == 0 && !options->checkpoint)
 		r = workspace_moves_find(layer, &bases, &changes);
 	if (r == 0 && !options->checkpoint)
 		r = ws_versions_drop(layer, &bases, &changes);

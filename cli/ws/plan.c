@@ -200,6 +200,8 @@ int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 	if (r == 0)
 		r = workspace_bases_load(plan->layer, &plan->bases);
 	if (r == 0)
+		workspace_first_dirs_drop_unchanged(&plan->bases.first_dirs, plan->layer, &plan->changes);
+	if (r == 0)
 		r = workspace_moves_find(plan->layer, &plan->bases, &plan->changes);
 	if (r == 0 && !plan->words.theirs) /* which removes them with the conflict */
 		r = ws_versions_drop(plan->layer, &plan->bases, &plan->changes);

@@ -67,17 +67,17 @@ static int dirs_add_path(struct dirs *dirs, const char *path)
 /* Writes a record, unless the directory is none of the lower layer. False: it could not be written wholly. */
 static bool dirs_write(struct call *call, const struct dirs *dirs, char *path)
 {
-	struct view_dir_record record = {.path_len = (uint32_t)strlen(path)};
-	const struct iovec part[] = {{&record, sizeof(record)}, {path, record.path_len}};
-	const size_t bytes = sizeof(record) + record.path_len;
+	struct view_dir_record record;
+	size_t bytes;
 	struct stat st;
 
 	if (fstatat(dirs->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return true;
-	record.inode = st.st_ino;
-	record.ctime_s = st.st_ctim.tv_sec;
-	record.ctime_ns = (uint32_t)st.st_ctim.tv_nsec;
-	return disk_take_bytes(call, bytes) && writev(dirs->fd, part, 2) == (ssize_t)bytes;
+	record = view_make_dir_record(&st, path);
+	bytes = sizeof(record) + record.path_len;
+	return disk_take_bytes(call, bytes) &&
+	       writev(dirs->fd, (struct iovec[]){{&record, sizeof(record)}, {path, record.path_len}}, 2) ==
+		       (ssize_t)bytes;
 }
 
 void dirs_note(struct call *call, const struct place *place)

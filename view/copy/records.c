@@ -222,14 +222,12 @@ static int copy_write_dirs(const struct copy *copy, int dir_fd)
 
 	for (size_t i = 0; file && i < copy->dirs; i++) {
 		const char *path = copy->dir[i].path;
-		struct view_dir_record record = {.path_len = (uint32_t)strlen(path)};
+		struct view_dir_record record;
 		struct stat st;
 
 		if (!*path || fstatat(copy->from_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		record.inode = st.st_ino;
-		record.ctime_s = st.st_ctim.tv_sec;
-		record.ctime_ns = (uint32_t)st.st_ctim.tv_nsec;
+		record = view_make_dir_record(&st, path);
 		if (fwrite(&record, sizeof(record), 1, file) != 1 || fwrite(path, record.path_len, 1, file) != 1)
 			return errno ? -errno : -EIO;
 	}

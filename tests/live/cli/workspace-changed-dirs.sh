@@ -49,7 +49,7 @@ is_done() # WHAT: the change is there
 
 # Two workspaces of one directory that change it in other places.
 for first in 'echo one >d/one' 'rm d/b; echo one >d/e/one; touch -d 2001-01-01 d d/e' 'mkdir d/one; mv top d/one/top' \
-	'echo one >>d/b' 'mv d/b d/e/b; echo one >>d/e/b'; do
+	'echo one >>d/b' 'mv d/b d/e/b; echo one >>d/e/b' 'chmod 711 d d/e; chmod 750 f'; do
 	fresh
 	echo b >"$W/d/b"
 	tick
@@ -69,7 +69,7 @@ done
 
 # So it is with other changes outside.
 for outside in 'echo me >d/me; rm d/b' 'touch -d 2001-01-01 d d/e f' 'touch d d/e' 'mkdir d/e/me; rmdir d/e/me' \
-	'mv d t; mv t d'; do
+	'mv d t; mv t d' 'chmod 711 d; chmod 750 d/e'; do
 	fresh
 	echo b >"$W/d/b"
 	tick
@@ -103,6 +103,18 @@ for outside in 'rm d/x d/e/z' 'echo me >>d/x; echo me >d/e/z' 'mv d/x d/mine; mv
 	md5sum --quiet -c "$T/files" || fail "$outside: changed"
 	discard_all
 done
+
+# The mode of a directory is what both have set; else what one has.
+fresh
+play 'chmod 750 d; echo edited >>d/x; echo edited >>d/e/q'
+chmod 711 "$W/d" "$W/d/e"
+applies 3 "both modes"
+grep -q ' d: conflict' "$T/said" || fail "both modes: $(cat "$T/said")"
+! grep -q 'd/e: conflict' "$T/said" || fail "both modes: $(cat "$T/said")"
+[ "$(stat -c %a "$W/d" "$W/d/e" | xargs)" = '711 711' ] || fail "both modes: $(ls -lR "$W")"
+applies 0 "both modes, theirs" --theirs
+[ "$(stat -c %a "$W/d" "$W/d/e" | xargs)" = '750 711' ] || fail "both modes, theirs: $(ls -lR "$W")"
+discard_all
 
 # A file that the program replaced whole, and that was removed outside, is one as well.
 fresh
