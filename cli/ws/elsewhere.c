@@ -93,12 +93,14 @@ static bool elsewhere_has(const struct ws_elsewhere *elsewhere, size_t at, const
 			  const struct workspace_change *change)
 {
 	const struct elsewhere_file key = {.size = change->base.size};
-	const struct elsewhere_file *end = elsewhere->item + elsewhere->count, *file;
+	const struct elsewhere_file *end, *file;
 	_cleanup_close_ int entry = -1, fd = -1;
 	bool found = false;
 
-	file = elsewhere->count > 0 ? bsearch(&key, elsewhere->item, elsewhere->count, sizeof(key), elsewhere_compare)
-				    : NULL;
+	if (elsewhere->count == 0)
+		return false;
+	end = elsewhere->item + elsewhere->count;
+	file = bsearch(&key, elsewhere->item, elsewhere->count, sizeof(key), elsewhere_compare);
 	while (file && file > elsewhere->item && file[-1].size == key.size)
 		file--;
 	for (size_t compared = 0; file && !found && file < end && file->size == key.size; file++) {

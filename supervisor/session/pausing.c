@@ -20,7 +20,7 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_NAME_BYTES_MAX 200                       /* of a checkpoint's name that is put on record */
 #define PAUSE_ERRNO_MAX 4096                           /* a client's "error" is below */
-#define PAUSE_COPIES_TIMEOUT_NS UINT64_C(600000000000) /* how much longer it waits for copies of large files */
+#define PAUSE_COPIES_TIMEOUT_NS UINT64_C(600000000000) /* how long it waits for copies of large files */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
 /* The time limits of the programs do not count the time of the pause. */
@@ -176,7 +176,9 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 		return UINT64_MAX;
 	r = pausing_awaits_program_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
-	if (r < 0 && now_ns < session->pausing_deadline_ns + (r == -EINPROGRESS ? PAUSE_COPIES_TIMEOUT_NS : 0))
+	if (r == -EINPROGRESS && now_ns < session->pausing_began_ns + PAUSE_COPIES_TIMEOUT_NS)
+		session->pausing_deadline_ns = now_ns + PAUSE_STOP_ALL_TIMEOUT_NS;
+	if (r < 0 && now_ns < session->pausing_deadline_ns)
 		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
 	if (!was_paused)
@@ -190,7 +192,8 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 static void pausing_begin(struct session *session, struct client *client)
 {
 	session->pausing_client = client;
-	session->pausing_deadline_ns = io_read_clock_ns() + PAUSE_STOP_ALL_TIMEOUT_NS;
+	session->pausing_began_ns = io_read_clock_ns();
+	session->pausing_deadline_ns = session->pausing_began_ns + PAUSE_STOP_ALL_TIMEOUT_NS;
 	(void)pausing_try_to_stop_programs(session, io_read_clock_ns());
 }
 

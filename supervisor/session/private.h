@@ -62,6 +62,7 @@ struct session {
 	struct client *workspace_client;  /* the client that has asked for the workspace; NULL: none */
 	const char *workspace_verb;       /* what it does there, "checkpoint" or "restore" */
 	bool was_paused_before_workspace; /* the programs were stopped when workspace_client asked */
+	uint64_t pausing_began_ns;        /* when pausing_client asked */
 	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */
 	uint64_t paused_since_ns;      /* when all programs were last stopped */
 	struct spawner_page *spawner_page;

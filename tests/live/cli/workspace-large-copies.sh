@@ -63,7 +63,7 @@ assert os.stat('read').st_mode & 0o7777 == 0o444
 END
 (cd "$T/native" && "$PYTHON" "$T/program.py") || die "the program fails natively"
 cow -x "$W/program" -- "$PYTHON" "$T/program.py"
-[ "$(jq -r .exit_code "$T/result")" = 0 ] || die "the program: $(told)"
+[ "$(jq -r '"\(.exit_code) \(.stderr)"' "$T/result")" = "0 " ] || die "the program: $(told)"
 ws apply --allow-executed "$id" >"$T/out" 2>&1 || fail "apply: $(cat "$T/out")"
 diff <(picture_of "$T/native") <(picture_of "$W") >"$T/differs" || fail "differs from native: $(cat "$T/differs")"
 discard_all

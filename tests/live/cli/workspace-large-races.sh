@@ -131,7 +131,7 @@ for what in modes exchange flip running watched many; do
 done
 
 # limits.disk
-used() { du -s -B1M "$TMPDIR/callgate-$(id -u)/workspaces" | cut -f 1; }
+used() { du -s -B1M "$TMPDIR/callgate-$(id -u)"/workspaces/*/0/upper | cut -f 1; }
 cow --disk 30M -- "$PYTHON" "$T/program.py" killed
 [ "$(jq -r .status "$T/result")" = ok ] || [ "$(used)" -gt 15 ] ||
 	fail "killed: ended at $(used) MiB of 30: $(told)"
@@ -200,7 +200,8 @@ def layer():
             for dir, _, names in os.walk(os.path.join(sys.argv[2], part)) for name in names]
 def asks(paused):
     client.send(json.dumps({'op': 'pause', 'paused': paused}).encode())
-    assert json.loads(client.recv(4096))['paused'] is paused
+    reply = json.loads(client.recv(4096))
+    assert reply['paused'] is paused, reply
 client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 client.connect(sys.argv[1])
 asks(True)

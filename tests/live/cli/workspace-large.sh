@@ -36,8 +36,13 @@ with open(name, 'rb') as file:
     first = file.read(1)
     print(name, os.stat(name).st_size, first.decode())
 END
+"$CALLGATE" run --json --cow --profile python -w "$W" -- "$PYTHON" -c 0 >"$T/result" 2>"$T/err"
+by=$(jq -r .workspace.by "$T/result")
+discard_all
 tried=0
 for change in beside rename chmod write truncate utime setxattr nameless; do
+	# A copy is not to be seen before it has its content (workspace-large-copies.sh).
+	[ $change != beside ] || [ "$by" = overlay ] || continue
 	"$CALLGATE" run --json --cow --profile python -w "$W" -r "$T/program.py" -- "$PYTHON" "$T/program.py" $change \
 		>"$T/result" 2>"$T/err" || fail "$change: $(jq -r .stderr "$T/result" | tail -n 1) $(cat "$T/err")"
 	name=large size=$((megabytes << 20)) first=x
@@ -51,7 +56,7 @@ for change in beside rename chmod write truncate utime setxattr nameless; do
 	tried=$((tried + 1))
 	discard_all
 done
-[ $tried = 8 ] || fail "$tried tried"
+[ $tried = $([ "$by" = overlay ] && echo 8 || echo 7) ] || fail "$tried tried"
 # A run whose time is over ends while the file is copied. --timeout 0.2 s may end it before it has begun to.
 "$CALLGATE" run --json --cow --timeout 0.2s --profile python -w "$W" -r "$T/program.py" -- "$PYTHON" -c '
 import os, time
