@@ -96,8 +96,11 @@ def many():
     """Calls that wait for FIFOs, as many as there are workers, keep no copy from being made."""
     os.mkfifo('fifo')
     threading.stack_size(65536)
-    for _ in range(1010):
-        threading.Thread(target=os.open, args=('fifo', os.O_RDONLY), daemon=True).start()
+    try:
+        for _ in range(1010):
+            threading.Thread(target=os.open, args=('fifo', os.O_RDONLY), daemon=True).start()
+    except RuntimeError:
+        pass  # a busy machine has no more threads, and then the supervisor has none, either
     time.sleep(1)
     os.chmod('A', 0o600)
     os.rename('B', 'BB')
