@@ -128,18 +128,37 @@ static int unlock_restore_dir(const struct unlock *unlock, const struct unlocked
 	return unlock_set_mode(fd, dir->mode);
 }
 
-int unlock_restore(struct unlock *unlock, const char *path)
+void unlock_forget_last(struct unlock *unlock)
+{
+	free(unlock->item[--unlock->count].path);
+	unlock->made = unlock->made < unlock->count ? unlock->made : unlock->count;
+}
+
+bool unlock_is_last(const struct unlock *unlock, const char *path, mode_t *ret_mode)
+{
+	const struct unlocked_dir *last = unlock->item + unlock->count - 1;
+
+	if (unlock->count == 0 || unlock->made < unlock->count || strcmp(last->path, path) != 0)
+		return false;
+	*ret_mode = unlock_get_open_mode(last->mode);
+	return true;
+}
+
+int unlock_restore(struct unlock *unlock, const char *path, bool also)
 {
 	int first = 0;
 
-	while (unlock->count > 0 && strcmp(unlock->item[unlock->count - 1].path, path) >= 0) {
-		struct unlocked_dir *last = &unlock->item[--unlock->count];
-		const int r = unlock->count < unlock->made ? unlock_restore_dir(unlock, last) : 0;
+	while (unlock->count > 0) {
+		const struct unlocked_dir *last = &unlock->item[unlock->count - 1];
+		const int order = strcmp(last->path, path);
+		int r;
 
+		if (order < 0 || (order == 0 && !also))
+			break;
+		r = unlock->count <= unlock->made ? unlock_restore_dir(unlock, last) : 0;
 		first = first < 0 ? first : r;
-		free(last->path);
+		unlock_forget_last(unlock);
 	}
-	unlock->made = unlock->made < unlock->count ? unlock->made : unlock->count;
 	return first;
 }
 

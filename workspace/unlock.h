@@ -7,6 +7,7 @@
 #ifndef CALLGATE_WORKSPACE_UNLOCK_H
 #define CALLGATE_WORKSPACE_UNLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -36,10 +37,17 @@ int unlock_add(struct unlock *unlock, const char *path, int needs);
 int unlock_make(struct unlock *unlock, int journal_fd);
 
 /*
- * Gives the directories their modes back whose paths are not before this one, those below first. One that has another
- * mode by now, was removed or replaced is left. They are not in the list any more. 0 or -errno of one.
+ * Gives the directories their modes back whose paths are behind this one, those below first; also: that of this path,
+ * too. One that has another mode by now, was removed or replaced is left. They are not in the list any more. 0 or
+ * -errno of one.
  */
-int unlock_restore(struct unlock *unlock, const char *path);
+int unlock_restore(struct unlock *unlock, const char *path, bool also);
+
+/* Whether the last directory of the list has this path; then *ret_mode is the mode that it was given. */
+bool unlock_is_last(const struct unlock *unlock, const char *path, mode_t *ret_mode);
+
+/* Removes the last directory from the list: it has its new mode. */
+void unlock_forget_last(struct unlock *unlock);
 
 /*
  * After an interruption: adds the directories that the journal has, and makes them writable. unlock_restore() gives

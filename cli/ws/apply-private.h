@@ -76,8 +76,11 @@ void apply_end_interrupts(void);
  */
 int apply_unlock_dirs(struct apply *apply);
 
-/* Gives the directories their mode back whose paths are not before this one. */
-void apply_lock_dirs(struct apply *apply, const char *path);
+/* Gives the directories their mode back whose paths are behind this one; also: that of this path, too. */
+void apply_lock_dirs(struct apply *apply, const char *path, bool also);
+
+/* Gives a directory what it has in the layer, when those behind it have their modes. As place_set_attributes(). */
+int apply_set_dir(struct apply *apply, const struct workspace_change *change);
 
 /* ---- apply-replace.c ---- */
 

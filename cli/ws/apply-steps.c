@@ -48,13 +48,13 @@ static bool apply_has_step(const struct plan *plan, const struct workspace_chang
 	return false;
 }
 
-static int apply_do_step(const struct apply *apply, const struct workspace_change *change, enum apply_step step)
+static int apply_do_step(struct apply *apply, const struct workspace_change *change, enum apply_step step)
 {
 	if (step == APPLY_REMOVE)
 		return place_remove(apply->plan->layer, change);
 	if (step == APPLY_PUT || step == APPLY_PUT_INSTEAD)
 		return apply_put(apply, apply->plan->layer, change, change);
-	return place_set_attributes(apply->plan->layer, change);
+	return apply_set_dir(apply, change);
 }
 
 /* Makes one step of a change, if it has that step. */
@@ -210,10 +210,10 @@ static void apply_replace_all(struct apply *apply, bool of_dirs)
 static void apply_set_attributes(struct apply *apply)
 {
 	for (size_t i = apply->plan->changes.count; i > 0; i--) {
-		apply_lock_dirs(apply, apply->plan->changes.item[i - 1].path);
+		apply_lock_dirs(apply, apply->plan->changes.item[i - 1].path, false);
 		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
 	}
-	apply_lock_dirs(apply, "");
+	apply_lock_dirs(apply, "", true);
 }
 
 void apply_make_steps(struct apply *apply)

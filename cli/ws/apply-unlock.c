@@ -13,6 +13,12 @@ static bool apply_changes_name(const struct workspace_change *change)
 	return !(change->kind == WORKSPACE_MODIFIED && S_ISDIR(change->upper.mode));
 }
 
+/* True for a change of the extended attributes of a directory that was there before. */
+static bool apply_changes_attributes(const struct workspace_change *change)
+{
+	return !apply_changes_name(change) && change->differences & WORKSPACE_ATTRIBUTES_DIFFER;
+}
+
 /*
  * Adds the directories that a change is in, as far as rights to them are lacking. last: the directory of the previous
  * change, of which those above were added as well. 0 or -ENOMEM.
@@ -49,7 +55,11 @@ static int apply_add_all_dirs(struct apply *apply)
 		const struct workspace_change *change = &plan->changes.item[i];
 		const char *slash = strrchr(change->path, '/');
 
-		if (plan->state[i] != PLAN_APPLY || !*change->path)
+		if (plan->state[i] != PLAN_APPLY)
+			continue;
+		if (apply_changes_attributes(change)) /* setxattr(2) asks for the right to write */
+			r = unlock_add(&apply->unlock, change->path, W_OK);
+		if (r < 0 || !*change->path)
 			continue;
 		r = apply_add_dirs(&apply->unlock, change, last);
 		(void)snprintf(last, sizeof(last), "%.*s", slash ? (int)(slash - change->path) : 0, change->path);
@@ -72,9 +82,24 @@ int apply_unlock_dirs(struct apply *apply)
 	return apply_check_journal(apply, r) ? 0 : -1;
 }
 
-void apply_lock_dirs(struct apply *apply, const char *path)
+int apply_set_dir(struct apply *apply, const struct workspace_change *change)
 {
-	const int r = unlock_restore(&apply->unlock, path);
+	struct workspace_change now = *change;
+	mode_t mode;
+	const bool is_open = unlock_is_last(&apply->unlock, change->path, &mode);
+	int r;
+
+	if (is_open)
+		now.base.mode = (change->base.mode & S_IFMT) | mode;
+	r = place_set_attributes(apply->plan->layer, &now);
+	if (is_open && r == 0)
+		unlock_forget_last(&apply->unlock);
+	return r;
+}
+
+void apply_lock_dirs(struct apply *apply, const char *path, bool also)
+{
+	const int r = unlock_restore(&apply->unlock, path, also);
 
 	if (r == 0)
 		return;

@@ -128,7 +128,7 @@ static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const c
 	if (r < 0)
 		recover_tell_mode(recovery, r);
 	r = journal_visit(recovery->journal_dir_fd, step, recovery);
-	locked = unlock_restore(&unlock, "");
+	locked = unlock_restore(&unlock, "", true);
 	if (locked < 0)
 		recover_tell_mode(recovery, locked);
 

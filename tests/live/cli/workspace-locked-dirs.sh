@@ -84,6 +84,18 @@ has writable d/a $'old d/a\nx'
 has_mode writable d 755
 ends writable
 
+# It gets an extended attribute, for which setxattr(2) asks for the right to write.
+if command -v setfattr >/dev/null; then
+	for mode in 555 755 700; do
+		play "chmod 755 d; setfattr -n user.a -v x d; chmod $mode d"
+		applies 0 "an attribute, $mode"
+		has_mode "an attribute, $mode" d $mode
+		[ "$(getfattr --absolute-names --only-values -n user.a "$W/d")" = x ] ||
+			fail "no attribute: $(getfattr -d "$W/d")"
+		ends "an attribute, $mode"
+	done
+fi
+
 # It is removed, or has become a file; and a file has become such a directory.
 play 'chmod 755 d; rm -r d'
 applies 0 removed

@@ -300,15 +300,33 @@ def view(root):
         yield path, *look(path), 0 if stat.S_ISDIR(at.st_mode) else at.st_nlink
 
 
+def close_some(draw, root):
+    """Makes a few directories such that their owner may not write them, those below first."""
+    for path in sorted(walk(root), reverse=True):
+        if is_dir(path) and draw.random() < 0.3:
+            os.chmod(path, draw.choice((0o555, 0o500, 0o2555)))
+
+
+def open_all(root):
+    """Makes all directories writable, also those that may not be read."""
+    for top, dirs, _ in os.walk(root):
+        for name in dirs:
+            path = os.path.join(top, name)
+            if is_dir(path) and stat.S_IMODE(os.lstat(path).st_mode) & 0o700 != 0o700:
+                os.chmod(path, 0o755)
+
+
 def play(seed):
+    open_all(b'.')  # a directory that cannot be renamed is moved by its entries
     program = Program(seed)
     for step in range(int(sys.argv[2]) if len(sys.argv) > 2 else 200):
         print(step, *program.step())
-    if os.getuid() != 0:  # callgate ws apply of a user's has to read them
+    if os.getuid() != 0:  # the values of their attributes could not be compared in the directory
         for path in walk(b'.'):
             at = os.lstat(path)
-            if stat.S_ISREG(at.st_mode) and not at.st_mode & stat.S_IRUSR:
+            if stat.S_ISREG(at.st_mode) and not at.st_mode & stat.S_IRUSR and os.listxattr(path):
                 os.chmod(path, 0o600)
+    close_some(random.Random(seed), b'.')
     for line in view(b'.'):
         print(*line)
 

@@ -32,6 +32,7 @@ def fail(seed, text):
 
 def build(root, seed):
     """The directories, each with a tree of its own."""
+    program.open_all(root)
     shutil.rmtree(root, ignore_errors=True)
     for i, where in enumerate(DIRS):
         os.makedirs(os.path.join(root, where), 0o755)
@@ -69,6 +70,7 @@ def build_tree(root, seed):
         at = draw.randrange(program.OLD * 10**9)
         os.utime(path, ns=(at, at), follow_symlinks=False)
     os.utime(root, ns=(10**18, 10**18))
+    program.close_some(draw, root)
 
 
 def picture(root):
@@ -205,9 +207,18 @@ def apply_part(seed, workspace, native):
     if left and done.returncode == 0:
         fail(seed, 'a part, %r: not applied: %r' % (chosen, left[:3]))
     for path in versions:  # of conflicts
-        os.remove(os.path.join(os.fsencode(BASE), path))
+        remove(os.path.join(os.fsencode(BASE), path))
     counts['parts'] += 1
     counts['parts_not_all'] = counts.get('parts_not_all', 0) + (done.returncode == NOT_ALL)
+
+
+def remove(path):
+    """Removes a version, also where a later step of the apply has closed the directory."""
+    above = os.path.dirname(path)
+    mode = stat.S_IMODE(os.lstat(above).st_mode)
+    os.chmod(above, mode | 0o700)
+    os.remove(path)
+    os.chmod(above, mode)
 
 
 def contents(states):
@@ -238,7 +249,7 @@ def apply_with_conflicts(seed, workspace, native):
         fail(seed, 'conflicts %r: lost: %r %r' % (words, sorted(lost)[:3], done.stderr))
     for path in after:
         if VERSION.fullmatch(path) and path not in native:
-            os.remove(os.path.join(os.fsencode(BASE), path))
+            remove(os.path.join(os.fsencode(BASE), path))
     counts['conflicts'] = counts.get('conflicts', 0) + 1
     counts['conflicts_not_all'] = counts.get('conflicts_not_all', 0) + (done.returncode == NOT_ALL)
 
