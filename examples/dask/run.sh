@@ -2,5 +2,9 @@
 # Runs the snippets with the package of this source tree.
 set -eu
 cd "$(dirname "$0")"
+"${PYTHON:-python3}" -c 'from importlib.util import find_spec as f; raise SystemExit(f("distributed") is None)' || {
+	echo "examples/dask: ${PYTHON:-python3} has no package distributed: pip install 'dask[distributed]'" >&2
+	exit 1
+}
 export PYTHONPATH=$PWD/../../python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 exec "${PYTHON:-python3}" snippets.py

@@ -2,6 +2,11 @@
 # Runs quickstart.py against a server of its own.
 set -eu
 cd "$(dirname "$0")"
+python=${PYTHON:-python3} package=e2b_code_interpreter
+"$python" -c "from importlib.util import find_spec; raise SystemExit(find_spec('$package') is None)" || {
+	echo "examples/e2b: $python has no package $package: pip install e2b-code-interpreter" >&2
+	exit 1
+}
 callgate=${CALLGATE:-callgate}
 work=$(mktemp -d)
 mkdir -p logs
@@ -13,4 +18,4 @@ export E2B_API_KEY E2B_API_URL E2B_SANDBOX_URL
 E2B_API_KEY=$(cat "$work/key")
 E2B_API_URL=http://127.0.0.1:$(cat "$work/port")
 E2B_SANDBOX_URL=$E2B_API_URL
-"${PYTHON:-python3}" quickstart.py
+"$python" quickstart.py

@@ -46,6 +46,16 @@ done
 for part in "${parts[@]}"; do
 	wait "$part" || live_failed=1
 done
+# Examples that need further packages say so in one line. Without -S, this Python may have them.
+printf '#!/bin/sh\nexec %s -S "$@"\n' "$PYTHON" >"$T/bare" && chmod +x "$T/bare"
+for name in inspect ray dask e2b; do
+	PYTHON=$T/bare "$SRC/examples/$name/run.sh" >"$T/lacks" 2>&1
+	status=$?
+	if [ $status != 1 ] || [ "$(wc -l <"$T/lacks")" != 1 ] ||
+		! grep -q 'has no package .*: pip install ' "$T/lacks"; then
+		fail "the example $name without its package: status $status: $(cat "$T/lacks")"
+	fi
+done
 await_sessions "the servers have ended"
 left=$(find "$TMPDIR" -maxdepth 1 -name 'callgate-server-*')
 [ -z "$left" ] || fail "directories of servers are left: $left"
