@@ -201,6 +201,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/findings.py \
 	cli/inspect/parsers/interpreter.json \
 	cli/inspect/parsers/javascript.js \
+	cli/inspect/parsers/javascript_calls.js \
 	cli/inspect/parsers/javascript_environment.js \
 	cli/inspect/parsers/patterns.json \
 	cli/inspect/parsers/policy.json \
@@ -210,6 +211,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/python_loops.py \
 	cli/inspect/parsers/python_names.py \
 	cli/inspect/parsers/python_paths.py \
+	cli/inspect/parsers/python_starts.py \
 	cli/inspect/parsers/python_variables.py \
 	cli/inspect/parsers/shell.py \
 	cli/inspect/parsers/shell_commands.py \

@@ -7,6 +7,7 @@
 const fs = require("fs");
 const path = require("path");
 const { builtinModules } = require("module");
+const { GLOBALS, isOfGlobal, unwrap } = require("./javascript_calls.js");
 const { findWritten } = require("./javascript_environment.js");
 
 const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
@@ -35,6 +36,7 @@ const DECODERS = ["atob", "unescape", "String.fromCharCode", "String.fromCodePoi
 const FETCHERS = ["fetch", "http.get", "https.get", "http.request", "https.request", "axios.get", "axios", "got"];
 const RUNNERS = ["eval", "Function", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "module._compile",
 	"setTimeout", "setInterval", "execScript"];
+const ROOTS = /^(\/|\/home|\/etc|\/usr|\/root|~)$/;
 const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "fork"];
 
 // ---- findings ----
@@ -176,6 +178,7 @@ function listNodes(root) {
 
 const standsFor = new Map();
 const texts = new Map();
+const arrays = new Map();
 const paths = new Map(); // variables with names of files that are put together
 const decoded = new Set();
 const fetched = new Set();
@@ -205,6 +208,8 @@ function textOf(node, depth = 0) {
 		return typeof node.value === "string" ? node.value : null;
 	if (node.type === "Identifier")
 		return texts.get(node.name) ?? null;
+	if (node.type === "MemberExpression" && node.computed)
+		return textOfElement(node, depth);
 	if (node.type === "TemplateLiteral")
 		return joinTexts(node.quasis.map((part, at) => (part.value.cooked ?? "") +
 			(at < node.expressions.length ? textOf(node.expressions[at], depth + 1) ?? "{}" : "")), "");
@@ -214,6 +219,13 @@ function textOf(node, depth = 0) {
 		return right === null ? null : joinTexts([left, right], "");
 	}
 	return node.type === "CallExpression" ? textOfCall(node, depth) : null;
+}
+
+/* NAME[1] of an array that is a constant. */
+function textOfElement(node, depth) {
+	const elements = node.object.type === "Identifier" ? arrays.get(node.object.name) : null;
+	const at = node.property.type === "Literal" ? node.property.value : null;
+	return elements && Number.isInteger(at) && elements[at] ? textOf(elements[at], depth + 1) : null;
 }
 
 function textOfCall(node, depth) {
@@ -272,7 +284,7 @@ function resolveMember(node, depth) {
 	const key = node.computed ? textOf(node.property, depth + 1) : node.property.name ?? null;
 	if (key === null)
 		return null;
-	if (["globalThis", "global", "window", "self"].includes(base))
+	if (GLOBALS.includes(base))
 		return key;
 	return base ? `${base}.${key}` : key === "constructor" ? "constructor" : null;
 }
@@ -290,6 +302,8 @@ function learnAssignment(target, value) {
 	const text = textOf(value);
 	if (text !== null && target.type === "Identifier")
 		texts.set(target.name, text);
+	if (target.type === "Identifier" && value.type === "ArrayExpression")
+		arrays.set(target.name, value.elements);
 	const file = target.type === "Identifier" ? pathOf(value) : null;
 	if (file !== null)
 		paths.set(target.name, file);
@@ -343,13 +357,22 @@ function comesFrom(node, table, known) {
 let source = "";
 let startsShell = false;
 let connects = false;
+const listed = new Set(); // directories whose files are
 
 function describe(node) {
 	return source.slice(node.start, Math.min(node.end, node.start + 200));
 }
 
+function isDataUrl(text) {
+	return /^data:/i.test(text ?? "");
+}
+
 function lookAtModule(node, name) {
 	const line = node.loc.start.line;
+	if (isDataUrl(name)) {
+		add(line, /;base64,/i.test(name) ? "obfuscated" : "dynamic", describe(node));
+		return;
+	}
 	const module = moduleName(name);
 	add(line, builtinModules.includes(module) ? "standard" : "import", module);
 	for (const [kind, modules] of Object.entries(MODULES))
@@ -359,7 +382,24 @@ function lookAtModule(node, name) {
 		add(line, "native", "import " + module);
 }
 
-function lookAtCall(node) {
+/* What makes code of texts is given to another function: fetch(u).then((r) => r.text()).then(eval). */
+function lookAtGiven(node) {
+	const line = node.loc.start.line;
+	const names = node.arguments.map((item) => resolve(item));
+	if (!names.some((name) => RUNNERS.includes(name) && !/^set(Timeout|Interval)$/.test(name)))
+		return;
+	add(line, "dynamic", describe(node));
+	if (comesFrom(node.callee, FETCHERS, fetched))
+		add(line, "download-run", describe(node));
+	else if (comesFrom(node.callee, DECODERS, decoded))
+		add(line, "obfuscated", describe(node));
+}
+
+function lookAtCall(called) {
+	lookAtGiven(called);
+	if (isOfGlobal(called, resolve) && textOf(called.callee.property) === null)
+		add(called.loc.start.line, "dynamic", describe(called));
+	const node = unwrap(called, resolve);
 	const line = node.loc.start.line;
 	const name = resolve(node.callee);
 	const first = node.arguments[0];
@@ -488,6 +528,8 @@ function lookAtDirectories(node, name) {
 	if (!/^fs(\.promises|\/promises|-extra)?\.(cp|copy|readdir|opendir)(Sync)?$/.test(name))
 		return;
 	const directory = pathOf(node.arguments[0]);
+	if (directory !== null && /(readdir|opendir)(Sync)?$/.test(name))
+		listed.add(directory.replace(/(.)\/+$/, "$1"));
 	for (const [kind, list] of Object.entries(patterns.directories))
 		if (directory !== null && list.some((pattern) => new RegExp(pattern).test(directory)))
 			add(node.loc.start.line, kind, "all of " + directory);
@@ -516,11 +558,17 @@ function lookAtFiles(node, name, first) {
 	lookAtDirectories(node, name);
 	connects ||= /^(net|tls)\.(connect|createConnection|createServer|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
 	if (/^fs(\.promises|\/promises)?\.(rm|rmdir|rmSync|rmdirSync)$/.test(name) &&
-			(/^(\/|\/home|\/etc|\/usr|~)$/.test(textOf(first) ?? "") || resolve(first) === "os.homedir()"))
+			(ROOTS.test(textOf(first) ?? "") || resolve(first) === "os.homedir()" || isBelowRoot(first)))
 		add(line, "destructive", describe(node));
 	if (startsShell && connects && /\.pipe$/.test(name) && first && first.type === "MemberExpression" &&
 			first.property.name === "stdin")
 		add(line, "reverse-shell", describe(node));
+}
+
+/* Whether it is the name of each file of a root that is listed: for (f of fs.readdirSync("/")) fs.rmSync("/" + f). */
+function isBelowRoot(node) {
+	const file = /^(.*?)\/*\{\}$/.exec(pathOf(node) ?? "");
+	return file !== null && ROOTS.test(file[1] || "/") && listed.has(file[1] || "/");
 }
 
 function lookAt(node) {
@@ -530,6 +578,8 @@ function lookAt(node) {
 		lookAtText(line, pathOf(node) ?? "", "strings");
 	if (node.type === "ImportDeclaration" || (/^Export(Named|All)Declaration$/.test(node.type) && node.source))
 		lookAtModule(node, String(node.source.value));
+	else if (node.type === "NewExpression" && resolve(node.callee) === "Worker" && isDataUrl(textOf(node.arguments[0])))
+		lookAtModule(node, textOf(node.arguments[0]));
 	else if (node.type === "ImportExpression" && textOf(node.source) !== null)
 		lookAtModule(node, textOf(node.source));
 	else if (node.type === "ImportExpression")

@@ -13,9 +13,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, InnerFindings, print_line, read_program
 from python_environment import Environment
-from python_files import Files, find_wiping_loop
+from python_files import LOOPS, Files, is_wiping_loop
 from python_names import IMPORTERS, Names
 from python_paths import Paths
+from python_starts import find_command, is_starter
 from python_variables import find_assignments
 
 NETWORK = (
@@ -51,10 +52,6 @@ DECODES = (
 FETCHES = (
     "urllib.request.", "urllib2.", "requests.", "httpx.", "urllib.urlopen", "urllib3.", "http.client.",
     "aiohttp.", "socket.socket().recv",
-)
-SHELLS = (
-    "os.system", "os.popen", "subprocess.", "commands.", "popen2.", "posix.system",
-    "asyncio.create_subprocess_shell",
 )
 INNARDS = (
     "__subclasses__", "__globals__", "__builtins__", "__code__", "__bases__", "__mro__", "__getattribute__",
@@ -189,6 +186,7 @@ class Inspector:
             self.look_at_getattr(node.func)
         if not name:
             return
+        name = re.sub(r"^(posix|nt)\.", "os.", name)  # what os is made of
         if name in IMPORTERS:
             self.look_at_dynamic_import(node, name)
         self.look_at_text_runner(node, name)
@@ -199,8 +197,8 @@ class Inspector:
                 break
             if is_one_of(name, table) or (kind == "process" and name.startswith(("os.exec", "os.spawn", "os.posix_s"))):
                 self.findings.add(node.lineno, kind, describe(node))
-        if is_one_of(name, SHELLS):
-            self.look_at_command(node)
+        if is_starter(name):
+            self.look_at_command(node, name)
         self.look_at_socket_use(node, name)
         self.look_at_wiping(node, name)
 
@@ -263,19 +261,20 @@ class Inspector:
         else:
             shell.look_at_words(self.findings, texts, line)
 
-    def look_at_command(self, node):
+    def look_at_command(self, node, name):
         """The arguments of a call that starts a program."""
-        for value in node.args[:1]:
-            items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-            texts = [self.paths.path_of(item) for item in items]
-            if self.comes_from(value, FETCHES, self.fetched):
+        items = find_command(name, node, self.names, self.paths.lists)
+        sources = items + node.args
+        if any(self.comes_from(item, FETCHES, self.fetched) for item in sources):
+            self.findings.add(node.lineno, "download-run", describe(node))
+        elif any(self.comes_from(item, DECODES, self.decoded) for item in sources):
+            self.findings.add(node.lineno, "obfuscated", describe(node))
+        texts = [self.paths.path_of(item) for item in items]
+        if texts and texts[0]:
+            texts = ["{}" if text is None else text for text in texts]
+            self.look_at_shell(node.lineno, texts)
+            if self.files.runs(texts):
                 self.findings.add(node.lineno, "download-run", describe(node))
-            elif self.comes_from(value, DECODES, self.decoded):
-                self.findings.add(node.lineno, "obfuscated", describe(node))
-            if texts and texts[0] and None not in texts:
-                self.look_at_shell(node.lineno, texts)
-                if self.files.runs(texts):
-                    self.findings.add(node.lineno, "download-run", describe(node))
         for word in node.keywords:
             if word.arg in ("stdin", "stdout") and self.uses_socket(word.value):
                 self.findings.add(node.lineno, "reverse-shell", describe(node))
@@ -333,8 +332,8 @@ class Inspector:
                 self.findings.look_at_directory(node.lineno, path)
         elif isinstance(node, ast.While):
             self.look_at_loop(node)
-        elif isinstance(node, ast.For) and find_wiping_loop(node, self.names, self.is_root):
-            self.findings.add(node.lineno, "destructive", describe(node.iter))
+        elif isinstance(node, LOOPS) and is_wiping_loop(node, self.names, self.is_root):
+            self.findings.add(node.lineno, "destructive", describe(node))
         elif isinstance(node, ast.Attribute) and node.attr in INNARDS:
             self.findings.add(node.lineno, "dynamic", "uses " + node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):

@@ -3,20 +3,35 @@
 import ast
 
 REMOVES = ("os.remove", "os.unlink", "shutil.rmtree", "os.rmdir")
+LISTS = ("os.walk", "os.fwalk", "os.scandir", "os.listdir")
+GLOBS = ("glob.glob", "glob.iglob")
+LIST_METHODS = ("iterdir", "rglob", "walk")
+LOOPS = (ast.For, ast.ListComp, ast.GeneratorExp, ast.SetComp)
 WRITES = ("write", "write_bytes", "write_text", "writelines")
 OPENS = ("open", "io.open", "pathlib.Path", "os.fdopen")
 
 
-def find_wiping_loop(node, names, is_root):
+def is_listing(call, names, is_root):
+    """Whether a call lists all files below a root: os.walk("/home"), Path("/").iterdir(), glob.glob("/*")."""
+    name = names.resolve(call.func) or ""
+    if name in LISTS and call.args:
+        return is_root(call.args[0])
+    if name in GLOBS and call.args:
+        return names.text_of(call.args[0]) in ("/*", "/**", "/home/*", "/root/*", "~/*")
+    base = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in LIST_METHODS else None
+    return isinstance(base, ast.Call) and names.resolve(base.func) == "pathlib.Path" and (
+        bool(base.args) and is_root(base.args[0])
+    )
+
+
+def is_wiping_loop(node, names, is_root):
     """Whether a loop over all files below a root removes each: for ... in os.walk("/home"): os.remove(...)."""
-    call = node.iter
-    if not isinstance(call, ast.Call) or names.resolve(call.func) not in ("os.walk", "os.scandir") or not call.args:
+    iterated = node.iter if isinstance(node, ast.For) else node.generators[0].iter
+    if not any(isinstance(part, ast.Call) and is_listing(part, names, is_root) for part in ast.walk(iterated)):
         return False
-    if not is_root(call.args[0]):
-        return False
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
-    has_choice = any(isinstance(part, (ast.If, ast.IfExp)) for part in ast.walk(node))
-    return not has_choice and any(names.resolve(part.func) in REMOVES for part in calls)
+    parts = [part for part in ast.walk(node) if isinstance(part, (ast.Call, ast.If, ast.IfExp, ast.comprehension))]
+    has_choice = any(isinstance(part, (ast.If, ast.IfExp)) or getattr(part, "ifs", None) for part in parts)
+    return not has_choice and any(isinstance(part, ast.Call) and names.resolve(part.func) in REMOVES for part in parts)
 
 
 class Files:
