@@ -47,37 +47,41 @@ static struct dirs *dirs_get(struct call *call, struct view_layer *layer)
 	return dirs;
 }
 
-/* Adds a path. 1; 0: it was there; -1: no memory, or too many. */
-static int dirs_add_path(struct dirs *dirs, const char *path)
+/* Adds a path. False: no memory, or too many. */
+static bool dirs_add_path(struct dirs *dirs, const char *path)
 {
-	char *copy, **found;
+	char *copy = dirs->count < DIRS_MAX ? strdup(path) : NULL;
 
-	if (tfind(path, &dirs->tree, dirs_compare))
-		return 0;
-	copy = dirs->count < DIRS_MAX ? strdup(path) : NULL;
-	found = copy ? (char **)tsearch(copy, &dirs->tree, dirs_compare) : NULL;
-	if (!found) {
+	if (!copy || !tsearch(copy, &dirs->tree, dirs_compare)) {
 		free(copy);
-		return -1;
+		return false;
 	}
 	dirs->count++;
-	return 1;
+	return true;
 }
 
-/* Writes a record, unless the directory is none of the lower layer. False: it could not be written wholly. */
-static bool dirs_write(struct call *call, const struct dirs *dirs, char *path)
+static bool dirs_write(struct call *call, const struct dirs *dirs, char *path, const struct stat *st)
 {
-	struct view_dir_record record;
-	size_t bytes;
+	struct view_dir_record record = view_make_dir_record(st, path);
+	const struct iovec part[] = {{&record, sizeof(record)}, {path, record.path_len}};
+	const size_t bytes = sizeof(record) + record.path_len;
+
+	return disk_take_bytes(call, bytes) && writev(dirs->fd, part, 2) == (ssize_t)bytes;
+}
+
+/*
+ * Notes a directory, unless the lower layer has none there: the program can make as many as it likes. 1: it was noted
+ * before; 0; -1: no more can be noted.
+ */
+static int dirs_note_one(struct call *call, struct dirs *dirs, char *path)
+{
 	struct stat st;
 
+	if (tfind(path, &dirs->tree, dirs_compare))
+		return 1;
 	if (fstatat(dirs->layer->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-		return true;
-	record = view_make_dir_record(&st, path);
-	bytes = sizeof(record) + record.path_len;
-	return disk_take_bytes(call, bytes) &&
-	       writev(dirs->fd, (struct iovec[]){{&record, sizeof(record)}, {path, record.path_len}}, 2) ==
-		       (ssize_t)bytes;
+		return 0;
+	return dirs_add_path(dirs, path) && dirs_write(call, dirs, path, &st) ? 0 : -1;
 }
 
 void dirs_note(struct call *call, const struct place *place)
@@ -86,23 +90,17 @@ void dirs_note(struct call *call, const struct place *place)
 	struct dirs *dirs = layer->lower_fd >= 0 ? dirs_get(call, layer) : NULL;
 	char path[PATH_MAX];
 	char *slash;
+	int r = 0;
 
 	if (!dirs || dirs->fd < 0)
 		return;
 	(void)snprintf(path, sizeof(path), "%s", place->path_below_mount_fd);
-	while ((slash = strrchr(path, '/'))) {
-		int r;
-
+	while (r == 0 && (slash = strrchr(path, '/'))) { /* those above one that was noted are noted as well */
 		*slash = '\0';
-		r = dirs_add_path(dirs, path);
-		if (r == 0) /* so are those that it is in */
-			return;
-		if (r < 0 || !dirs_write(call, dirs, path)) {
-			cleanup_close(&dirs->fd);
-			dirs->fd = -1;
-			return;
-		}
+		r = dirs_note_one(call, dirs, path);
 	}
+	if (r < 0)
+		close_fd(&dirs->fd);
 }
 
 void dirs_free(struct dirs *dirs)
