@@ -71,8 +71,32 @@ static int raise_note_dir(const struct place *place, int parent_fd)
 	return r < 0 ? r : leftover_note(layer_fd, path);
 }
 
+/*
+ * Puts a file with capabilities into its place, which this process may not give to its copy. The kernel may: it copies
+ * the file up for a link, whose inode in a user namespace is another one that no lower file belongs to
+ * (names_check_linked()). rename(2) to another name of the same upper inode does nothing, so the copy is put there
+ * between. 0, also when both names have one inode and nothing has to be done, or -errno.
+ */
+static int raise_with_capabilities(int parent_fd, const char *name, const struct stat *st, int dir_fd)
+{
+	struct stat linked;
+	int r = 0;
+
+	if (linkat(parent_fd, name, dir_fd, LEFTOVER_LINK_NAME, 0) < 0)
+		return -errno;
+	if (fstatat(dir_fd, LEFTOVER_LINK_NAME, &linked, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	else if (linked.st_ino != st->st_ino) {
+		r = raise_by_copy(parent_fd, name, st, dir_fd);
+		if (r == 0 && renameat(dir_fd, LEFTOVER_LINK_NAME, parent_fd, name) < 0)
+			r = -errno;
+	}
+	(void)unlinkat(dir_fd, LEFTOVER_LINK_NAME, 0); /* where it is still there */
+	return r;
+}
+
 /* Makes the directory for the copy, and removes it again. The times of the one above stay. 0 or -errno. */
-static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
+static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, bool has_capabilities)
 {
 	_cleanup_close_ int dir = -1;
 	struct stat parent;
@@ -83,7 +107,9 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
 	dir = io_open_dir(parent_fd, LEFTOVER_LINK_NAME);
 	if (dir >= 0)
 		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
-	r = dir < 0 ? dir : raise_by_copy(parent_fd, name, st, dir);
+	r = dir < 0            ? dir
+	    : has_capabilities ? raise_with_capabilities(parent_fd, name, st, dir)
+			       : raise_by_copy(parent_fd, name, st, dir);
 	(void)unlinkat(parent_fd, LEFTOVER_LINK_NAME, AT_REMOVEDIR);
 	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
 	return r;
@@ -108,14 +134,13 @@ void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
 	if (!place->mount || !place->mount->layer || !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link ||
 	    fstat(*object_fd, &st) < 0 || !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
 		return;
-	if (getxattr(io_proc_fd_path(*object_fd).path, "security.capability", NULL, 0) >= 0)
-		return; /* this process may not give it to the copy */
 	parent = io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, &name);
 	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
 	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
 	    named.st_dev != st.st_dev || raise_note_dir(place, parent) < 0)
 		return;
-	r = raise_in_dir(parent, name, &st);
+	r = raise_in_dir(parent, name, &st,
+			 getxattr(io_proc_fd_path(*object_fd).path, "security.capability", NULL, 0) >= 0);
 	leftover_forget(place->mount->layer->dir_fd);
 	if (r < 0)
 		return;
