@@ -355,6 +355,7 @@ CALLGATE_SOURCES += \
 	cli/ws/apply.h \
 	cli/ws/apply-explain.c \
 	cli/ws/apply-interrupt.c \
+	cli/ws/apply-journal.c \
 	cli/ws/apply-private.h \
 	cli/ws/apply-print.c \
 	cli/ws/apply-put.c \

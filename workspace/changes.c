@@ -209,14 +209,26 @@ static int search_judge_pair(const struct workspace_layer *layer, const struct e
 	return differences ? WORKSPACE_MODIFIED : WORKSPACE_CHANGE_KIND_MAX;
 }
 
+/* Has a directory opened that its owner may not read or search. The pair keeps the mode that it had. */
+static void search_open_closed_dir(const struct search *search, const char *path, const struct entry_pair *pair)
+{
+	const mode_t needs = S_IRUSR | S_IXUSR;
+
+	if (pair->base_fd >= 0 && S_ISDIR(pair->base.st_mode) && (pair->base.st_mode & needs) != needs &&
+	    search->changes->on_closed_dir)
+		search->changes->on_closed_dir(search->changes->on_closed_dir_ctx, path);
+}
+
 /* Adds what an entry pair tells: a change, a directory that is to be compared. 0 or -errno. */
 static int search_add_pair(struct search *search, const char *path, const struct entry_pair *pair, bool is_opaque)
 {
 	const bool base_dir = pair->base_fd >= 0 && S_ISDIR(pair->base.st_mode);
 	const bool upper_dir = pair->upper_fd >= 0 && S_ISDIR(pair->upper.st_mode);
 	unsigned differences;
-	int kind = search_judge_pair(search->layer, pair, &differences), r = 0;
+	int kind, r = 0;
 
+	search_open_closed_dir(search, path, pair);
+	kind = search_judge_pair(search->layer, pair, &differences);
 	if (kind < 0)
 		search_tell_unread(search, path, kind);
 	else if (kind != WORKSPACE_CHANGE_KIND_MAX)
@@ -398,6 +410,8 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 	int r = search_open_roots(layer, &roots);
 
 	search_tell_lost(&search);
+	if (r == 0)
+		search_open_closed_dir(&search, "", &roots);
 	if (r == 0)
 		r = search_compare_roots(&search, &roots);
 	search_set_group(&search, NULL, &roots); /* what is new there gets the group of the directory */

@@ -85,6 +85,9 @@ struct workspace_changes {
 	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */
 	/* called with the path and -errno for each thing that could not be read; NULL: not called */
 	void (*on_unread)(const char *path, int error);
+	/* called with each directory that its owner may not read or search, before it is compared; NULL: not called */
+	void (*on_closed_dir)(void *ctx, const char *path);
+	void *on_closed_dir_ctx;
 	/* called with each path that the layer has, or removes, as the directory has it now; NULL: not called */
 	void (*on_unchanged)(void *ctx, const char *path);
 	void *on_unchanged_ctx;

@@ -57,6 +57,26 @@ void apply_format_name(const struct apply *apply, const struct workspace_change 
 int apply_put(const struct apply *apply, const struct workspace_layer *layer, const struct workspace_change *change,
 	      const struct workspace_change *sub);
 
+/* ---- apply-journal.c ---- */
+
+/* The journal, and the directories that were made accessible under it. */
+struct apply_journal {
+	int dir_fd;     /* where it is; borrowed */
+	int fd;         /* -1: it is not begun, or an apply has taken it */
+	const char *id; /* of the workspace */
+	struct unlock unlock;
+};
+
+/* Makes the journal, unless it is begun. 0; -EEXIST: there is one of an apply that did not end; or -errno. */
+int apply_journal_begin(struct apply_journal *journal);
+
+/* Lets a directory be read and searched, if it is the caller's own. ctx: struct apply_journal. */
+void apply_journal_open_dir(void *ctx, const char *path);
+
+/* When nothing is applied: gives the directories their modes back, and removes the journal. */
+void apply_journal_drop(struct apply_journal *journal);
+#define _cleanup_apply_journal_ __attribute__((cleanup(apply_journal_drop)))
+
 /* ---- apply-explain.c ---- */
 
 /* Why a change could not be applied (static, or of strerror(3)). error: -errno */

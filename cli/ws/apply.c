@@ -47,36 +47,36 @@ static void apply_tell_interrupted(const char *id)
 	cli_print_error(APPLY_VERB, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
 }
 
-/* Applies the plan under a journal, and prints the result. Returns the exit status. */
-static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
+/* Applies the plan under a journal, which is taken, and prints the result. Returns the exit status. */
+static int apply_run(struct apply *apply, struct apply_journal *journal)
 {
-	struct stat st;
-	_cleanup_close_ int journal =
-		fstat(apply->plan->layer->base_fd, &st) < 0 ? -errno : journal_create(journal_dir_fd, st.st_ino);
+	const int r = apply_journal_begin(journal);
+	_cleanup_close_ int fd = steal_fd(&journal->fd);
 
-	if (journal == -EEXIST)
-		apply_tell_interrupted(id);
+	if (r == -EEXIST)
+		apply_tell_interrupted(journal->id);
 	else
-		(void)apply_check_journal(apply, journal < 0 ? journal : 0);
-	if (journal < 0)
+		(void)apply_check_journal(apply, r);
+	if (r < 0)
 		return CLI_EXIT_ERROR;
-	apply->journal_fd = journal;
-	apply->id = id;
-	place_format_name(id, 0, apply->temporary);
-	apply_tell_when_interrupted(id);
+	apply->journal_fd = fd;
+	apply->id = journal->id;
+	apply->unlock = journal->unlock;
+	journal->unlock = (struct unlock){.base_fd = -1};
+	place_format_name(apply->id, 0, apply->temporary);
 	if (apply_unlock_dirs(apply) < 0)
 		apply->failed = true;
 	apply_make_steps(apply);
 	apply_tell_conflicts(apply); /* after the times of directories were set: no program has written the versions */
-	apply_end_journal(apply, journal_dir_fd);
+	apply_end_journal(apply, journal->dir_fd);
 	apply_end_interrupts();
 	return apply_print(apply);
 }
 
 /* Makes the room for what is printed, and applies the plan. Returns the exit status. */
-static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
+static int apply_start(struct plan *plan, struct apply_journal *journal)
 {
-	struct apply apply = {.plan = plan, .unlock.base_fd = plan->layer->base_fd};
+	struct apply apply = {.plan = plan, .unlock.base_fd = -1};
 	int status;
 
 	if (plan->words.json)
@@ -86,7 +86,7 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 	status = !apply.is_done || !apply.is_replaced || (plan->words.json && !apply.conflict) ||
 				 ws_times_note(&apply.times, plan) < 0
 			 ? cli_fail_no_memory(APPLY_VERB)
-			 : apply_run(&apply, journal_dir_fd, id);
+			 : apply_run(&apply, journal);
 	ws_times_release(&apply.times);
 	unlock_release(&apply.unlock);
 	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
@@ -157,6 +157,14 @@ static void apply_tell_other_dir(const struct workspace *workspace, bool as_json
 			workspace->dir);
 }
 
+/* Lets the comparison open directories of the caller's own that may not be read. */
+static void apply_prepare(struct plan *plan, struct apply_journal *journal)
+{
+	journal->unlock.base_fd = plan->layer->base_fd;
+	plan->changes.on_closed_dir = apply_journal_open_dir;
+	plan->changes.on_closed_dir_ctx = journal;
+}
+
 /* Finds what is left out in directory `at`. 0, or -1 after a message: nothing is applied then. */
 static int apply_look_at_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
 			     const struct ws_patterns *patterns, struct ws_elsewhere *elsewhere)
@@ -167,6 +175,7 @@ static int apply_look_at_dir(const struct plan_words *words, int fd, size_t at, 
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 	const int is_missing = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 	const bool is_other = is_missing == 0 && !words->theirs && !apply_is_same_dir(workspace, &layer);
+	_cleanup_apply_journal_ struct apply_journal journal = {journal_dir, -1, workspace->id, {.base_fd = -1}};
 	int r;
 
 	if (journal_dir >= 0 && journal_exists(journal_dir)) {
@@ -174,6 +183,10 @@ static int apply_look_at_dir(const struct plan_words *words, int fd, size_t at, 
 		return -1;
 	}
 	if (is_missing < 0 || (!is_missing && ws_selection_init(&selection, APPLY_VERB, workspace, patterns) < 0))
+		return -1;
+	if (!is_missing && !is_other) /* which is not changed */
+		apply_prepare(&plan, &journal);
+	if (!is_missing && ws_lock_directory(APPLY_VERB, workspace, &layer) < 0)
 		return -1;
 	if (!is_missing && !selection.is_empty && ws_plan_make(&plan, &selection) < 0)
 		return -1;
@@ -202,6 +215,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words, .was_told = workspace->dir_count > 1};
 	_cleanup_workspace_reads_ struct workspace_reads reads = {.text = NULL};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
+	_cleanup_apply_journal_ struct apply_journal journal = {journal_dir, -1, workspace->id, {.base_fd = -1}};
 	int status, r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 
 	if (r == 1)
@@ -214,7 +228,12 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 		apply_tell_other_dir(workspace, words->json);
 		return WS_EXIT_NOT_ALL;
 	}
+	if (journal_dir >= 0 && journal_exists(journal_dir)) {
+		apply_tell_interrupted(workspace->id);
+		return CLI_EXIT_ERROR;
+	}
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
+	apply_prepare(&plan, &journal);
 	if (ws_lock_directory(APPLY_VERB, workspace, &layer) < 0 || ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
 	apply_hold_moved_elsewhere(elsewhere, at, &plan);
@@ -223,7 +242,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	if (!words->json)
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);
 	r = workspace_reads_keep(&layer, &reads);
-	status = apply_start(&plan, journal_dir, workspace->id);
+	status = apply_start(&plan, &journal);
 	if (r == 0) /* else ws_tell_stale_reads() tells, or too many warnings are given */
 		(void)workspace_reads_refresh(&layer, &reads);
 	if (words->json) /* all output comes at the end: a reader that stops does not interrupt the apply */

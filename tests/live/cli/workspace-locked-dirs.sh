@@ -155,6 +155,27 @@ has_mode 'closed -w' . 0
 chmod 755 "$W"
 has 'closed -w' f $'old f\nx'
 ws discard "$id" || fail "discard"
+# What was applied so, and what the directory has closed already, is opened for the comparison.
+play 'chmod 755 d; echo x >>d/a; chmod 0 d; echo n >n'
+applies 0 'closed there, a part' d
+has_mode 'closed there, a part' d 0
+applies 0 'closed there' n
+applies 0 'closed there, all'
+has_mode 'closed there' d 0
+[ "$(id -u)" = 0 ] || [[ $(ws diff "$id" 2>&1) == *'d: cannot be compared: Permission denied: '*chmod* ]] ||
+	fail "diff: $(ws diff "$id" 2>&1)"
+chmod 755 "$W/d"
+has 'closed there' d/a $'old d/a\nx'
+ws discard "$id" || fail "discard"
+play 'chmod 700 d d/sub; echo x >>d/sub/c; rm d/b; chmod 444 d/sub; chmod 0 d' 'chmod 0 d/sub d'
+applies 0 'closed before'
+has_mode 'closed before' d 0
+chmod 755 "$W/d"
+has_mode 'closed before' d/sub 444
+chmod 755 "$W/d/sub"
+has 'closed before' d/sub/c $'old d/sub/c\nx'
+[ ! -e "$W/d/b" ] || fail "closed before: not removed"
+ws discard "$id" || fail "discard"
 # A file that was applied so is as the layer has it.
 play 'chmod 0 f; echo x >n'
 applies 0 'a closed file' f
@@ -191,6 +212,22 @@ if [ "$(id -u)" != 0 ]; then
 		applies 0 "after crash at chmod $at"
 		has "after crash at chmod $at" d/a $'old d/a\nx'
 		ends "after crash at chmod $at"
+	done
+	# What was opened for the comparison is closed again.
+	for at in 1 2; do
+		play 'chmod 700 d; echo x >>d/a; chmod 0 d' 'chmod 0 d'
+		ws diff "$id" >/dev/null 2>&1
+		strace -qq -o "$T/trace" -e trace=chmod,fchmodat -e inject=chmod,fchmodat:signal=KILL:when=$at \
+			"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+		wait $! 2>/dev/null
+		grep -q KILL "$T/trace" || fail "opened, crash $at: not killed"
+		ws recover "$id" >"$T/out" 2>&1 || fail "opened, crash $at: $(cat "$T/out")"
+		has_mode "opened, crash $at" d 0
+		applies 0 "after crash $at, opened" --theirs
+		has_mode "after crash $at, opened" d 0
+		chmod 700 "$W/d"
+		has "after crash $at, opened" d/a $'old d/a\nx'
+		ws discard "$id" || fail "discard"
 	done
 fi
 open_all
