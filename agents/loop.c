@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 
 #define LOOP_EVENTS_PER_TURN_MAX 64
-#define NS_PER_MS UINT64_C(1000000)
 
 /* A descriptor that the loop watches. */
 struct loop_source {

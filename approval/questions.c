@@ -12,8 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
-
-#define NS_PER_S UINT64_C(1000000000)
+#include "base/times.h"
 
 static const char *const answer_words[] = {
 	[APPROVAL_ONCE] = "once", [APPROVAL_RUN] = "run",   [APPROVAL_REMEMBER] = "remember",

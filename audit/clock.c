@@ -3,15 +3,16 @@
 
 #include "audit/clock.h"
 #include "audit/put.h"
+#include "base/times.h"
 
-#define NS_PER_S 1000000000
+#define CLOCK_SECOND_NS ((int64_t)NS_PER_S) /* signed, as tv_sec is */
 
 static int64_t clock_read_ns(clockid_t id)
 {
 	struct timespec now;
 
 	(void)clock_gettime(id, &now); /* clock_gettime(2) cannot fail for the clocks used here */
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+	return (int64_t)now.tv_sec * CLOCK_SECOND_NS + now.tv_nsec;
 }
 
 static void clock_put_digits(char *out, unsigned count, int64_t value)
@@ -56,14 +57,14 @@ uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time)
 {
 	int64_t mono = clock_read_ns(CLOCK_MONOTONIC), wall = mono + clock->wall_offset_ns;
 
-	if (wall / NS_PER_S != clock->text_second) {
+	if (wall / CLOCK_SECOND_NS != clock->text_second) {
 		clock->wall_offset_ns = clock_read_ns(CLOCK_REALTIME) - mono;
 		wall = mono + clock->wall_offset_ns;
 		if (wall < 0) /* the clock of the machine is set to a time before 1970 */
 			wall = 0;
-		clock_set_second(clock, wall / NS_PER_S);
+		clock_set_second(clock, wall / CLOCK_SECOND_NS);
 	}
-	(void)put_8_digits(clock->text + 20, (uint32_t)(wall % NS_PER_S / 10));
+	(void)put_8_digits(clock->text + 20, (uint32_t)(wall % CLOCK_SECOND_NS / 10));
 	clock->text[28] = (char)('0' + wall % 10);
 	*ret_time = clock->text;
 	return (uint64_t)mono;

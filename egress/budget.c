@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/io.h"
+#include "base/times.h"
 
-#define NS_PER_S 1000000000u
 #define BUDGET_FULL_BUCKETS_PER_SECOND 4u  /* the bucket holds the bytes of a quarter of a second */
 #define BUDGET_PORTIONS_PER_SECOND_MAX 20u /* bytes are moved in portions of at least what the rule allows in 1/20 s */
 

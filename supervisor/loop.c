@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/times.h"
 #include "supervisor/ask/ask.h"
 #include "supervisor/workers/blocking.h"
 #include "supervisor/cpu/cpu.h"
@@ -24,8 +25,6 @@
 
 #define EPOLL_EVENTS_PER_TURN_MAX 32
 #define EMPTY_POLLS_BEFORE_BLOCKING 6u /* polls without waiting that found no event; the next one waits */
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define TIMER_NEVER UINT64_MAX /* an expiry time of the timerfd: it is not armed */
 #define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2 /* how often threads that could not stop yet are tried again */
 

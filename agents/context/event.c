@@ -5,8 +5,7 @@
 #include "agents/context/private.h"
 #include "agents/json-bounds.h"
 #include "base/text.h"
-
-#define NS_PER_S 1000000000
+#include "base/times.h"
 
 enum field_type { FIELD_TEXT, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_OBJECT, FIELD_ANY };
 
@@ -104,9 +103,10 @@ static json_t *event_make_utf8_text(const char *bytes, size_t len)
 json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct timespec now = {0};
+	uint64_t now_ns;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
+	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	return json_pack("{s:s, s:o, s:I}", "type", stream == SANDBOX_STDOUT ? "stdout" : "stderr", "text",
-			 event_make_utf8_text(bytes, len), "timestamp",
-			 (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
+			 event_make_utf8_text(bytes, len), "timestamp", (json_int_t)now_ns);
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "cli/agents/agents.h"
 #include "cli/load.h"
 
@@ -14,7 +15,6 @@
 #define MCP_SANDBOXES_MAX 256
 #define MCP_IDLE_TIMEOUT_DEFAULT_NS UINT64_C(900000000000)
 #define MCP_PROFILE_DEFAULT "extended" /* interpreters, compilers and tools, which models expect */
-#define NS_PER_MS UINT64_C(1000000)
 
 /* Options of `callgate mcp`. */
 struct mcp_command_line {

@@ -14,11 +14,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "cli/batch/batch.h"
 #include "cli/experiment/cells.h"
 #include "cli/experiment/experiment.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define PROGRESS_BAR_COLUMNS 20u
 
 /* One of the runs that an experiment executes at the same time. */

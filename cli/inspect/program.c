@@ -1,12 +1,11 @@
 #include "cli/inspect/program.h"
 
 #include "base/io.h"
+#include "base/times.h"
 #include "cli/inspect/judge.h"
 #include "cli/inspect/line.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/wrappers.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* Looks at what the environment makes each program load, and takes HOME. 0 or -errno. */
 static int program_look_at_variables(struct inspect_program *inspection, const struct inspect_line *line)

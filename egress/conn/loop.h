@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NS_PER_MS 1000000u
+#include "base/times.h"
 
 struct loop;
 

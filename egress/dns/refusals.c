@@ -3,11 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/times.h"
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
 #define MS_PER_S 1000u
-#define NS_PER_S 1000000000u
 
 /* Sends the pending record. A failure is ignored: the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)

@@ -12,9 +12,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "egress/secrets/private.h"
-
-#define NS_PER_MS 1000000u
 
 /* Sets errno, and returns the reason that a secret cannot be loaded. */
 static const char *secret_fail_load(int error, const char *why)

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* sendmsg(2) and recvmsg(2) alone: the supervisor's own filter has no send(2) and recv(2). */
+#include "base/times.h"
 
-#define NS_PER_S UINT64_C(1000000000)
+/* sendmsg(2) and recvmsg(2) alone: the supervisor's own filter has no send(2) and recv(2). */
 
 bool approver_rate_permits(struct approver_rate *rate, uint64_t now_ns)
 {

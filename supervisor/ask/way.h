@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
+#include "base/times.h"
 #include "supervisor/ask/again.h"
 #include "supervisor/ask/approver.h"
 #include "supervisor/ask/ask.h"
 #include "supervisor/ask/directory.h"
 #include "supervisor/ask/question.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define ASK_REFUSED_CONNECTION_HOLDS_MS 1000u /* how long "no" holds for the same endpoint, in the same process */
 
 /* A denied call, or HTTP request, that waits for an answer. */

@@ -13,11 +13,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "supervisor/answer.h"
 #include "supervisor/workers/blocking.h"
 #include "supervisor/gateway/private.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* how often it is checked whether threads still wait in connect(2) */
 #define INTERRUPTION_CHECK_INTERVAL_MS BLOCKING_JOB_CHECK_INTERVAL_MS
 #define CONNECTS_CHECKED_PER_TICK_MAX 64u      /* connects checked for interruptions at a tick */

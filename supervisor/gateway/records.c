@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/times.h"
 #include "policy/paths/suggest.h"
 #include "supervisor/gateway/private.h"
 #include "supervisor/on-deny.h"
 #include "syscalls/account/denials.h"
-
-#define NS_PER_US 1000u
 
 static const enum audit_event record_event[CONTROL_EVENT_MAX] = {[CONTROL_EVENT_OPEN] = AUDIT_EVENT_OPEN,
 								 [CONTROL_EVENT_REQUEST] = AUDIT_EVENT_REQUEST,

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/times.h"
 #include "supervisor/gateway/private.h"
-
-#define NS_PER_US 1000u
 
 int requests_add(struct connections *connections, struct connection *conn, const struct control_record *record,
 		       struct request **ret_request)

@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "confine/cgroup.h"
 #include "supervisor/limits/held.h"
 #include "supervisor/limits/sample.h"
@@ -16,7 +17,6 @@
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/call.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define LIMITS_MEASURE_NEVER UINT64_MAX /* as next_measurement_ns: no limit needs samples */
 
 #define CPU_SAMPLE_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */

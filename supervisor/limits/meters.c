@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define NS_PER_MS UINT64_C(1000000)
+#include "base/times.h"
 
 static const struct {
 	const char *name;

@@ -1,6 +1,6 @@
+#include "base/times.h"
 #include "supervisor/limits/rlimits.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /*
  * RLIMIT_DATA stops processes that grow faster than samples are taken. It is far above the memory limit, because
  * private writable memory counts even if it is never touched: a JVM's heap, each thread's stack.

@@ -10,9 +10,8 @@
 
 #include "base/proc/stat.h"
 #include "base/proc/tree.h"
+#include "base/times.h"
 #include "supervisor/limits/held.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* A process as a sample has found it. */
 struct sample_process {

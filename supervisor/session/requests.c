@@ -15,10 +15,9 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/session/private.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 /*
  * Whether each of the client's descriptors is a pipe or /dev/null. A directory or another file of the host would be a

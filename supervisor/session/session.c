@@ -11,12 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/denials.h"
 
 #define SESSION_EPOLL_EVENTS_PER_TURN_MAX 32
 #define SESSION_EPOLL_WAIT_MAX_MS 3600000 /* one hour: a later deadline is waited for again */
-#define NS_PER_MS UINT64_C(1000000)
 
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session)
 {

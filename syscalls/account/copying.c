@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/work.h"
 
@@ -21,7 +22,6 @@
 #define COPYING_BYTES_PER_MS 4096
 #define COPYING_PAUSE_MS 1000
 #define COPYING_MS_MAX (60 * 60 * 1000)
-#define NS_PER_MS UINT64_C(1000000)
 #define COPYING_FUSE_SUPER_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC in fs/fuse/inode.c, which no header of Debian 12 has */
 
 /* Until when the supervisor thread may take to copy so many bytes. */

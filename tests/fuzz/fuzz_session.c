@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "supervisor/environment.h"
 #include "supervisor/limits/killtree.h"
 #include "supervisor/limits/limits.h"
@@ -47,7 +48,6 @@
 #define SEGMENTS_MAX 300
 #define REQUESTS_MAX 512
 #define FIRST_PID 100000000 /* more than the kernel has */
-#define NS_PER_S UINT64_C(1000000000)
 
 static struct {
 	struct session *session;

@@ -4,11 +4,11 @@
 
 #include "audit/read.h"
 #include "base/cleanup.h"
+#include "base/times.h"
 #include "cli/audit/report/report.h"
 
 #define ROWS_PER_WRITTEN_BLOCK 4096u /* rows that are collected before a block is written to the page */
 #define TIME_TEXT_LEN_MAX 40
-#define NS_PER_S 1000000000
 
 /* The records of a report as columns, of which a block is collected and then written. */
 struct report_rows {
