@@ -1,7 +1,8 @@
 /*
  * Copies POSIX ACLs from outside the run's user namespace, by a process that the keeper forks before it makes the
  * namespace. Within, getxattr(2) shows a user or group without a number there as -1, which setxattr(2) refuses
- * (EINVAL; acl(5), user_namespaces(7)). The process has the rights of the user, and ends before the program starts.
+ * (EINVAL; acl(5), user_namespaces(7)). The process has the rights of the user. The supervisor uses it before the
+ * program starts, and it ends when the supervisor is ready.
  */
 #ifndef CALLGATE_VIEW_COPY_ACLS_H
 #define CALLGATE_VIEW_COPY_ACLS_H
