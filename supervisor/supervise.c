@@ -135,26 +135,23 @@ static int supervise_create_result_lists(struct supervise_report *report, const 
 	return 0;
 }
 
-/* Builds everything that the supervisor needs. Meanwhile the program's child process prepares itself. */
-static int supervise_build_state(struct supervisor *supervisor)
+/* Sets what handlers of calls use. 0 or -errno. */
+static int supervise_build_sandbox(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	const struct process_options *process = options->process;
-	const struct namespaces *namespaces = process->namespaces;
+	const struct supervise_report *report = supervisor->report;
 	struct sandbox *sandbox = &supervisor->sandbox;
-	struct dispatch *dispatch = &supervisor->dispatch;
-	int r = supervise_create_result_lists(supervisor->report, process);
+	int r;
 
-	if (r < 0)
-		return r;
 	supervisor->stop_notices = (struct stop_notices){process->shared_page, process->control_fd};
 	*sandbox = (struct sandbox){.policy = process->policy,
 				    .view = options->view,
 				    .audit = options->audit,
-				    .changes = supervisor->report->changes,
-				    .denials = supervisor->report->denials,
-				    .decoys = supervisor->report->decoys,
-				    .after_entries = supervisor->report->after_entries,
+				    .changes = report->changes,
+				    .denials = report->denials,
+				    .decoys = report->decoys,
+				    .after_entries = report->after_entries,
 				    .stop_notices = &supervisor->stop_notices,
 				    .target_memory = &memory_of_process,
 				    .listener_fd = -1,
@@ -166,18 +163,25 @@ static int supervise_build_state(struct supervisor *supervisor)
 				    .uid = geteuid(),
 				    .gid = getegid()};
 	r = task_table_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
-	if (r == 0)
-		task_table_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
-	if (r == 0)
-		r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active,
-				   &sandbox->unix_sockets);
+	if (r < 0)
+		return r;
+	task_table_set_host_pidns(sandbox->tree, process->namespaces->host_proc_fd, process->namespaces->host_pidns_fd);
+	r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active, &sandbox->unix_sockets);
 	if (r == 0)
 		r = peers_create(&sandbox->unix_peers);
-	if (r == 0 && !(options->traits & RUN_NATIVE_NETLINK))
-		r = supervise_prepare_netlink(supervisor);
-	if (r == 0)
-		r = dispatch_init(dispatch, sandbox);
-	if (r == 0 && options->ask) {
+	return r < 0 || options->traits & RUN_NATIVE_NETLINK ? r : supervise_prepare_netlink(supervisor);
+}
+
+/* Creates the parts by which calls are performed that do not end at once. 0 or -errno. */
+static int supervise_build_parts(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	const struct process_options *process = options->process;
+	struct sandbox *sandbox = &supervisor->sandbox;
+	struct dispatch *dispatch = &supervisor->dispatch;
+	int r = 0;
+
+	if (options->ask) {
 		task_table_keep_commands(sandbox->tree);
 		r = asker_create(options->ask, &dispatch->asker);
 	}
@@ -196,22 +200,52 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
 								   dispatch->copies, dispatch->egress},
 				   &dispatch->closing);
+	return r;
+}
+
+/* Lets the loop watch the sockets of the approver, of egress and of the keeper. 0 or -errno. */
+static int supervise_watch_sockets(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	struct egress_client *egress = supervisor->dispatch.egress;
+	int r = 0;
+
+	/* EPOLLET: what the approver sends while nothing is asked is left unread, and is reported once */
+	if (options->ask && options->ask->approver_fd >= 0)
+		r = loop_watch_fd(supervisor, options->ask->approver_fd, EPOLLIN | EPOLLET, &supervisor->approver_mark);
+	if (r == 0 && egress)
+		r = egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark);
+	return r < 0 ? r : loop_watch_fd(supervisor, options->process->control_fd, EPOLLIN, &supervisor->control_mark);
+}
+
+/* Builds everything that the supervisor needs. Meanwhile the program's child process prepares itself. 0 or -errno. */
+static int supervise_build_state(struct supervisor *supervisor)
+{
+	const struct supervise_options *options = supervisor->options;
+	struct sandbox *sandbox = &supervisor->sandbox;
+	struct dispatch *dispatch = &supervisor->dispatch;
+	int r = supervise_create_result_lists(supervisor->report, options->process);
+
+	if (r == 0)
+		r = supervise_build_sandbox(supervisor);
+	if (r == 0)
+		r = dispatch_init(dispatch, sandbox);
+	if (r == 0)
+		r = supervise_build_parts(supervisor);
+	if (r < 0)
+		return r;
 	view_set_supervisor_pid(options->view, getpid());
 	if (options->ask)
 		view_set_supervisor_pid(options->ask->view, getpid());
-	if (r == 0 && options->traits & RUN_SETS_AFFINITY)
-		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
 	dispatch->interrupted_calls.traits = options->traits;
+	if (options->traits & RUN_SETS_AFFINITY)
+		r = cpu_create(sandbox->tree, cpu_open_loadavg(options->process->namespaces->host_proc_fd),
+			       &dispatch->cpu);
 	if (r == 0)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&sandbox->copying_until_ns, &supervisor->watchdog);
-	/* EPOLLET: what the approver sends while nothing is asked is left unread, and is reported once */
-	if (r == 0 && options->ask && options->ask->approver_fd >= 0)
-		r = loop_watch_fd(supervisor, options->ask->approver_fd, EPOLLIN | EPOLLET, &supervisor->approver_mark);
-	if (r == 0 && dispatch->egress)
-		r = egress_client_watch_socket(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : loop_watch_fd(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
+	return r < 0 ? r : supervise_watch_sockets(supervisor);
 }
 
 /* Whether no process of the run is left, as at the end of most runs. Orphans are children of the supervisor. */
