@@ -208,6 +208,40 @@ static int visit(void *ctx, const char *path, size_t number, bool is_done)
 	return 0;
 }
 
+static int visit_dir(void *ctx, const char *path, uint64_t inode, mode_t mode)
+{
+	size_t len = strlen(visited);
+
+	(void)ctx;
+	(void)snprintf(visited + len, sizeof(visited) - len, "[%s %d %o]", path, (int)inode, (unsigned)mode);
+	return 0;
+}
+
+START_TEST(test_journal_dirs)
+{
+	int dir = io_open_dir(AT_FDCWD, "."), fd;
+
+	visited[0] = '\0';
+	ck_assert_int_eq(journal_visit_dirs(dir, visit_dir, NULL), -ENOENT);
+	fd = journal_create(dir, 5);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(journal_note_dir(fd, "", 6, 0555), 0);
+	ck_assert_int_eq(journal_note_dir(fd, "a\n\\\xff\"", 7, 02000), 0);
+	ck_assert_int_eq(journal_begin(fd, "b", 0, false), 0);
+	ck_assert_int_eq(journal_end(fd, true), 0);
+	ck_assert_int_eq(io_write_all(fd, "{\"dir\":\"to", 10), 0);
+	ck_assert_int_eq(journal_visit_dirs(dir, visit_dir, NULL), 0);
+	ck_assert_str_eq(visited, "[ 6 555][a\n\\\xff\" 7 2000]");
+	visited[0] = '\0';
+	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
+	ck_assert_str_eq(visited, "[b]");
+	ck_assert_uint_eq(journal_read_inode(dir), 5);
+	ck_assert_int_eq(journal_remove(dir), 0);
+	(void)close(fd);
+	(void)close(dir);
+}
+END_TEST
+
 START_TEST(test_journal)
 {
 	int dir = io_open_dir(AT_FDCWD, "."), fd;
@@ -410,6 +444,7 @@ int main(void)
 	tcase_add_test(tests, test_executed_links);
 	tcase_add_test(tests, test_executed_set_id);
 	tcase_add_test(tests, test_journal);
+	tcase_add_test(tests, test_journal_dirs);
 	tcase_add_test(tests, test_place);
 	tcase_add_test(tests, test_place_of_other_owner);
 	tcase_add_test(tests, test_place_of_other_owner);
