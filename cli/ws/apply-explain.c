@@ -50,6 +50,8 @@ static const char *explain_rights(const struct workspace_layer *layer, const str
 		return "its directory is immutable or append-only: chattr -i -a lets it be changed";
 	if (explain_is_of_another(layer, dir))
 		return "its directory is another user's, and may not be written";
+	if (S_ISDIR(change->base.mode) && explain_is_of_another(layer, change->path))
+		return "it is another user's directory, and may not be written";
 	if (geteuid() != 0 && change->upper.exists && change->upper.uid != geteuid())
 		return "it has another owner, whom only root can give it";
 	return NULL;

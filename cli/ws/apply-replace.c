@@ -1,9 +1,11 @@
 /* Replacements of directories by files, and of files by directories, in callgate ws apply. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -173,6 +175,40 @@ static int apply_check_old_dir(const struct plan *plan, size_t at)
 	return r;
 }
 
+/* Whether entries of a directory can be removed, as far as its rights tell. 0 or -errno. */
+static int apply_check_rights_to(const struct plan *plan, const char *dir)
+{
+	_cleanup_close_ int fd = workspace_open_entry(plan->layer->base_fd, dir);
+
+	if (fd < 0)
+		return fd;
+	return faccessat(AT_FDCWD, io_proc_fd_path(fd).path, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+/*
+ * Whether all that is in the old directory can be removed, before the names are exchanged: that sets the change time,
+ * so that the next apply would take it for a change outside. 0 or -errno.
+ */
+static int apply_check_rights(const struct plan *plan, size_t at)
+{
+	const struct workspace_change *item = plan->changes.item;
+	const size_t end = apply_find_end(plan, at);
+	char dir[PATH_MAX], last[PATH_MAX] = "";
+	int r = 0;
+
+	for (size_t i = at + 1; r == 0 && i < end; i++) {
+		if (item[i].kind != WORKSPACE_DELETED || !apply_is_below(item[i].path, item[at].path))
+			continue;
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(item[i].path, '/') - item[i].path),
+			       item[i].path);
+		if (strcmp(dir, last) == 0)
+			continue;
+		memcpy(last, dir, sizeof(last));
+		r = apply_check_rights_to(plan, dir);
+	}
+	return r;
+}
+
 /*
  * Whether all that is in a directory is to be deleted: something may have been made there after the comparison. path:
  * of the directory; sub_path: that below base_fd. 0, -ENOTEMPTY or -errno.
@@ -254,6 +290,8 @@ static int apply_do_replace(struct apply *apply, size_t at)
 	char temporary[PLACE_NAME_SIZE];
 	int r = apply_check_old_dir(apply->plan, at);
 
+	if (r == 0)
+		r = apply_check_rights(apply->plan, at);
 	apply_format_name(apply, change, temporary);
 	if (r == 0)
 		r = replacement_begin(apply->plan->layer, change, temporary, &replacement);

@@ -113,6 +113,19 @@ if [ "$(id -u)" = 0 ]; then
 			fail "not said: $(cat "$T/out")"
 		[ "$(cat "$W/d/a")" = old ] || fail "changed: $(cat "$W/d/a")"
 		"${as_user[@]}" ws discard "$id" || fail "discard"
+		# What cannot be removed is not touched, so that the next apply says the same.
+		(cd / && "${as_user[@]}" run --json --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin -- \
+			/bin/sh -c 'rm -r d; echo f >d') >"$T/result" 2>"$T/err" || fail "the program: $(cat "$T/err")"
+		id=$(jq -r .workspace.id "$T/result")
+		was=$(picture "$W/d")
+		for round in 1 2; do
+			(cd / && "${as_user[@]}" ws apply "$id") >"$T/out" 2>&1 && fail "replaced another user's"
+			grep -qF "d: not applied: it is another user's directory" "$T/out" ||
+				fail "round $round: $(cat "$T/out")"
+			[ "$(picture "$W/d")" = "$was" ] || fail "round $round: changed: $(picture "$W/d") not $was"
+		done
+		[ "$(ls -A "$W")" = d ] || fail "left: $(ls -A "$W")"
+		"${as_user[@]}" ws discard "$id" || fail "discard"
 	fi
 	rm -rf "$W"
 fi
