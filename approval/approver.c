@@ -22,7 +22,7 @@ static void approver_end_all_questions(struct approver *approver)
 {
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
 		if (approver->question[i].is_open)
-			questions_close(approver, &approver->question[i], "withdrawn");
+			questions_close(approver, &approver->question[i], APPROVAL_CLOSED_WITHDRAWN);
 }
 
 static void approver_run(struct approver *approver)

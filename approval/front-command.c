@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -83,12 +84,15 @@ static void command_read(struct approver *approver, struct approver_question *qu
 	int r = questions_read_line(question->answer_fd, &question->line);
 	struct approver_line line = question->line;
 
-	if (r < 0 && line.len == 0)
+	if (r < 0 && line.len == 0) {
+		(void)dprintf(STDERR_FILENO, "callgate: --approve: the command gave no answer, which refuses: %s\n",
+			      approver->options.command);
 		questions_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_COMMAND, 0);
-	else if (r < 0 && r != -EPIPE)
+	} else if (r < 0 && r != -EPIPE) {
 		questions_answer(approver, question, APPROVAL_MALFORMED, APPROVAL_BY_COMMAND, geteuid());
-	else if (r != 0)
+	} else if (r != 0) {
 		(void)questions_take_answer_line(approver, question, &line, geteuid());
+	}
 }
 
 static void command_handle(struct approver *approver, const struct pollfd fds[FRONT_FDS_MAX])

@@ -9,6 +9,7 @@
 #include "approval/private.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define TERMINAL_LINE_BYTES_MAX 255u /* a line of input; a longer one, read in parts, is no answer */
 
@@ -118,6 +119,8 @@ static void terminal_close_question(struct approver *approver, struct approver_q
 	if (approver->shown != question)
 		return;
 	approver->shown = NULL;
+	if (strcmp(why, APPROVAL_CLOSED_WITHDRAWN) == 0 && io_read_clock_ns() >= question->head.deadline_ns)
+		why = "no answer came in time";
 	buf_printf(&text, "callgate: the question is closed: %s\n", why);
 	if (approver->options.terminal_fd >= 0 && !text.failed)
 		(void)terminal_write(approver, text.data); /* the next question is shown, or given up */
@@ -175,6 +178,9 @@ static void terminal_read(struct approver *approver)
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (got == 0)
+		(void)terminal_write(approver,
+				     "\ncallgate: nothing more is asked here: this and later questions are refused\n");
 	if (got <= 0) {
 		terminal_give_up(approver);
 		return;

@@ -51,6 +51,8 @@ struct approver {
 
 /* The open question of this id, or NULL. */
 struct approver_question *questions_find(struct approver *approver, const char *id);
+#define APPROVAL_CLOSED_WITHDRAWN "withdrawn" /* by the supervisor: its call has ended, or its time */
+
 /* Closes a question, and tells the front why. Its place can take another one. */
 void questions_close(struct approver *approver, struct approver_question *question, const char *why);
 /* Answers a question, and closes it. uid: who answered; unused with APPROVAL_GONE, which is no answer. */

@@ -126,7 +126,7 @@ static void questions_handle_message(struct approver *approver, struct questions
 	if (message->head.kind == APPROVAL_QUESTION)
 		questions_open(approver, message);
 	else if ((question = questions_find(approver, message->head.id)))
-		questions_close(approver, question, "withdrawn");
+		questions_close(approver, question, APPROVAL_CLOSED_WITHDRAWN);
 	free(message->text);
 }
 

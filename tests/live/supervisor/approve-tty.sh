@@ -79,13 +79,14 @@ type("1 no\n")
 expect("question 2")
 expect("stop\": ")
 assert b"question" not in screen
-type("\x04")' -- --json -- sh -c "cat '$H/a'; cat '$H/b' & cat '$H/c' & wait"
+type("\x04")
+expect("nothing more is asked here")' -- --json -- sh -c "cat '$H/a'; cat '$H/b' & cat '$H/c' & wait"
 ended '.stdout == "" and .calls.approved == 0 and ([.denials[].answer] == ["no", "approver_gone", "approver_gone"])'
 
 # A question without an answer is closed in time.
 tty '
 expect("question 1")
-expect("closed: withdrawn")
+expect("closed: no answer came in time")
 expect("question 2")
 expect(": ")
 type("1 once\n")

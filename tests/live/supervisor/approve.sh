@@ -152,6 +152,7 @@ ended '.stdout == "text a\n" and .denials[0].answer == "no"'
 record '.answer == "once" and .answered_how == "command"'
 asks "command:exit 1" -- cat "$H/a"
 ended '.denials[0].answer == "approver_gone"'
+grep -q 'the command gave no answer, which refuses: exit 1' "$T/err" || fail "not said: $(cat "$T/err")"
 asks "command:echo yes" -- cat "$H/a"
 ended '.denials[0].answer == "malformed"'
 asks "command:jq -c '{id: \"other\", answer: \"once\"}'" -- cat "$H/a"
