@@ -198,6 +198,7 @@ callgate_elf_SOURCES += \
 	cli/inspect/elf/read.h
 # What reads hostile files, in sandboxes.
 dist_parsers_DATA = \
+	cli/inspect/parsers/documents.py \
 	cli/inspect/parsers/findings.py \
 	cli/inspect/parsers/interpreter.json \
 	cli/inspect/parsers/javascript.js \

@@ -39,7 +39,8 @@ static int inspect_set_type(const struct cli_given_option *given, void *field)
 {
 	return inspect_type_find(given->value, field)
 		       ? 0
-		       : cli_refuse_value(given, "%s", "elf, python, javascript, shell, text or data");
+		       : cli_refuse_value(given, "%s",
+					  "elf, python, javascript, shell, notebook, package, text or data");
 }
 
 #define AT(member) offsetof(struct inspect_options, member)
@@ -49,8 +50,10 @@ static const struct cli_option table[] = {
 	 "alarm about imports of other modules; may be given more than once;\n"
 	 "@standard: the language's own library",
 	 cli_add_text, AT(modules), 0},
-	{"type", 0, "TYPE", "take the files for this: elf, python, javascript, shell, text, data", inspect_set_type,
-	 AT(type), 0},
+	{"type", 0, "TYPE",
+	 "take the files for this: elf, python, javascript, shell, notebook, package,\n"
+	 "text, data",
+	 inspect_set_type, AT(type), 0},
 	{"level", 0, "LEVEL", "print findings of this level and worse: note (default), warning, alarm",
 	 inspect_set_level, AT(least), 0},
 	{"fail-on", 0, "LEVEL",
@@ -63,10 +66,10 @@ static const struct cli_option table[] = {
 
 static const char usage[] =
 	"Usage: callgate inspect [OPTION...] FILE...\n\n"
-	"Looks at Python, JavaScript and shell programs and at ELF files without running them, and names what is\n"
-	"of note: imports, network, subprocesses, native code, code that is made at run time, secrets, invisible\n"
-	"characters, what a program loads. Their parsers run in a sandbox. This is no boundary: a program can do\n"
-	"what inspect does not see. What it may do is for callgate run to enforce.\n\n";
+	"Looks at Python, JavaScript and shell programs, notebooks, package.json and ELF files without running them,\n"
+	"and names what is of note: imports, network, subprocesses, native code, code that is made at run time,\n"
+	"secrets, invisible characters, what a program loads. Their parsers run in a sandbox. This is no boundary: a\n"
+	"program can do what inspect does not see. What it may do is for callgate run to enforce.\n\n";
 
 /* Looks at one file, and prints or adds what it found. *ret_fails: the level of --fail-on was met. 0 or -errno. */
 static int inspect_file(const struct inspect_options *options, const char *path, json_t *files, bool *ret_fails)

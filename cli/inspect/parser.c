@@ -42,6 +42,8 @@ static const struct parser parsers[INSPECT_TYPE_MAX] = {
 	[INSPECT_TYPE_PYTHON] = {"python3", NULL, python_options, "python.py", "interpreter.json"},
 	[INSPECT_TYPE_JAVASCRIPT] = {"node", NULL, node_options, "javascript.js", "interpreter.json"},
 	[INSPECT_TYPE_SHELL] = {"python3", "bash", python_options, "shell.py", "interpreter.json"},
+	[INSPECT_TYPE_NOTEBOOK] = {"python3", NULL, python_options, "documents.py", "interpreter.json"},
+	[INSPECT_TYPE_PACKAGE] = {"python3", NULL, python_options, "documents.py", "interpreter.json"},
 };
 
 /* The command line of callgate run. */
@@ -264,7 +266,11 @@ int inspect_run_parser(const struct inspect_subject *subject, const struct cli_l
 	int r;
 
 	if (!parser->policy)
-		return inspect_findings_add(findings, INSPECT_NOT_PARSED, 0, "no parser for this kind of file");
+		return inspect_findings_add(findings, INSPECT_NOT_PARSED, 0,
+					    subject->type == INSPECT_TYPE_TEXT
+						    ? "no parser for this kind of file: only characters and secrets "
+						      "were looked at"
+						    : "no parser for this kind of file: nothing was looked at");
 	r = parser_find_programs(parser, &command, &missing);
 	if (r == 0)
 		r = parser_find_files(parser, &command);

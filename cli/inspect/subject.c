@@ -14,8 +14,9 @@
 #define SUBJECT_START_BYTES 4096 /* of a file, from which its type is told */
 
 static const char *const type_names[INSPECT_TYPE_MAX] = {
-	[INSPECT_TYPE_ELF] = "elf",     [INSPECT_TYPE_PYTHON] = "python", [INSPECT_TYPE_JAVASCRIPT] = "javascript",
-	[INSPECT_TYPE_SHELL] = "shell", [INSPECT_TYPE_TEXT] = "text",     [INSPECT_TYPE_DATA] = "data",
+	[INSPECT_TYPE_ELF] = "elf",     [INSPECT_TYPE_PYTHON] = "python",     [INSPECT_TYPE_JAVASCRIPT] = "javascript",
+	[INSPECT_TYPE_SHELL] = "shell", [INSPECT_TYPE_NOTEBOOK] = "notebook", [INSPECT_TYPE_PACKAGE] = "package",
+	[INSPECT_TYPE_TEXT] = "text",   [INSPECT_TYPE_DATA] = "data",
 };
 
 /* Interpreters of "#!" lines, by how their names begin. What follows may be a version. */
@@ -34,9 +35,11 @@ static const struct {
 	const char *suffix;
 	enum inspect_type type;
 } suffixes[] = {
-	{".py", INSPECT_TYPE_PYTHON},     {".pyw", INSPECT_TYPE_PYTHON},     {".pyi", INSPECT_TYPE_PYTHON},
-	{".js", INSPECT_TYPE_JAVASCRIPT}, {".mjs", INSPECT_TYPE_JAVASCRIPT}, {".cjs", INSPECT_TYPE_JAVASCRIPT},
-	{".sh", INSPECT_TYPE_SHELL},      {".bash", INSPECT_TYPE_SHELL},
+	{".py", INSPECT_TYPE_PYTHON},      {".pyw", INSPECT_TYPE_PYTHON},
+	{".pyi", INSPECT_TYPE_PYTHON},     {".js", INSPECT_TYPE_JAVASCRIPT},
+	{".mjs", INSPECT_TYPE_JAVASCRIPT}, {".cjs", INSPECT_TYPE_JAVASCRIPT},
+	{".sh", INSPECT_TYPE_SHELL},       {".bash", INSPECT_TYPE_SHELL},
+	{".ipynb", INSPECT_TYPE_NOTEBOOK}, {"/package.json", INSPECT_TYPE_PACKAGE},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -104,6 +107,8 @@ enum inspect_type inspect_find_type(const char *path, const char *start, size_t 
 		if (path_len > own && strcmp(path + path_len - own, suffixes[i].suffix) == 0)
 			return suffixes[i].type;
 	}
+	if (strcmp(path, "package.json") == 0)
+		return INSPECT_TYPE_PACKAGE;
 	return memchr(start, '\0', len) ? INSPECT_TYPE_DATA : INSPECT_TYPE_TEXT;
 }
 

@@ -12,8 +12,10 @@ enum inspect_type {
 	INSPECT_TYPE_PYTHON,
 	INSPECT_TYPE_JAVASCRIPT,
 	INSPECT_TYPE_SHELL,
-	INSPECT_TYPE_TEXT, /* text without a parser */
-	INSPECT_TYPE_DATA, /* anything else */
+	INSPECT_TYPE_NOTEBOOK, /* of Jupyter */
+	INSPECT_TYPE_PACKAGE,  /* a package.json */
+	INSPECT_TYPE_TEXT,     /* text without a parser */
+	INSPECT_TYPE_DATA,     /* anything else */
 	INSPECT_TYPE_MAX,
 };
 

