@@ -30,10 +30,13 @@ static bool raise_is_in_lower_only(const struct place *place)
 	return fd == -ENOENT;
 }
 
-/* Copies the file into a directory, with all attributes, and puts it into its place. 0 or -errno. */
-static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd)
+/*
+ * Copies the file into a directory, and puts it into its place. acls_fd: -1 or COPY_WITHOUT_ACLS. 0; -EINVAL: its ACL
+ * cannot be copied; or -errno.
+ */
+static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd, int acls_fd)
 {
-	struct copy_context context = COPY_CONTEXT_NONE;
+	struct copy_context context = {.acls_fd = acls_fd};
 	struct stat copied;
 	const char *what;
 	int r = copy_entry(parent_fd, name, st, dir_fd, &context, NULL, &what);
@@ -72,12 +75,12 @@ static int raise_note_dir(const struct place *place, int parent_fd)
 }
 
 /*
- * Puts a file with capabilities into its place, which this process may not give to its copy. The kernel may: it copies
- * the file up for a link, whose inode in a user namespace is another one that no lower file belongs to
- * (names_check_linked()). rename(2) to another name of the same upper inode does nothing, so the copy is put there
- * between. 0, also when both names have one inode and nothing has to be done, or -errno.
+ * Puts a file into its place that has capabilities or an ACL which this process may not give to its copy. The kernel
+ * may: it copies the file up for a link, whose inode in a user namespace is another one that no lower file belongs to
+ * (names_check_linked()). rename(2) to another name of the same upper inode does nothing, so a copy that lacks these is
+ * put there between. 0, also when both names have one inode and nothing has to be done, or -errno.
  */
-static int raise_with_capabilities(int parent_fd, const char *name, const struct stat *st, int dir_fd)
+static int raise_by_link(int parent_fd, const char *name, const struct stat *st, int dir_fd)
 {
 	struct stat linked;
 	int r = 0;
@@ -87,7 +90,7 @@ static int raise_with_capabilities(int parent_fd, const char *name, const struct
 	if (fstatat(dir_fd, LEFTOVER_LINK_NAME, &linked, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	else if (linked.st_ino != st->st_ino) {
-		r = raise_by_copy(parent_fd, name, st, dir_fd);
+		r = raise_by_copy(parent_fd, name, st, dir_fd, COPY_WITHOUT_ACLS);
 		if (r == 0 && renameat(dir_fd, LEFTOVER_LINK_NAME, parent_fd, name) < 0)
 			r = -errno;
 	}
@@ -107,9 +110,9 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, 
 	dir = io_open_dir(parent_fd, LEFTOVER_LINK_NAME);
 	if (dir >= 0)
 		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
-	r = dir < 0            ? dir
-	    : has_capabilities ? raise_with_capabilities(parent_fd, name, st, dir)
-			       : raise_by_copy(parent_fd, name, st, dir);
+	r = dir < 0 ? dir : has_capabilities ? -EINVAL : raise_by_copy(parent_fd, name, st, dir, -1);
+	if (r == -EINVAL)
+		r = raise_by_link(parent_fd, name, st, dir);
 	(void)unlinkat(parent_fd, LEFTOVER_LINK_NAME, AT_REMOVEDIR);
 	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
 	return r;

@@ -90,13 +90,16 @@ struct copy_failure {
 	const char *advice;    /* static; what to do, in place of what errno means; NULL: errno tells the reason */
 };
 
+/* In place of acls_fd: an ACL with a user or group that has no number here is left out. */
+#define COPY_WITHOUT_ACLS (-2)
+
 /* How a directory is copied. */
 struct copy_options {
 	/* files are made placeholders where possible: the program has to get descriptors from the supervisor */
 	bool makes_placeholders;
 	uint64_t limit_bytes;         /* most that the copy may take, together with those before it; 0: any */
 	const struct io_go_on *go_on; /* asked often: false ends the copying with -ECANCELED. NULL: never */
-	int acls_fd;                  /* acls.h; -1: none */
+	int acls_fd;                  /* acls.h; -1: none; or COPY_WITHOUT_ACLS */
 };
 
 /*

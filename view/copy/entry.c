@@ -69,7 +69,7 @@ static int copy_extended_attributes(int from_fd, int to_fd, int acls_fd)
 	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1) {
 		r = copy_attribute(from, to, names + at, names + XATTR_LIST_MAX);
 		if (copy_lacks_number(names + at, r))
-			r = acls_copy(acls_fd, from_fd, to_fd);
+			r = acls_fd == COPY_WITHOUT_ACLS ? 0 : acls_copy(acls_fd, from_fd, to_fd);
 	}
 	return r;
 }

@@ -10,17 +10,17 @@ fresh()
 {
 	rm -rf "$1"
 	mkdir -p "$1/dir/in" "$1/kept" || die "mkdir"
-	for name in file moved same kept/same dir/in/file; do
+	for name in file moved linked same kept/same dir/in/file; do
 		echo "$name" >"$1/$name"
 	done
 	setfacl -m u:1:r,g:29:rw "$1/file" 2>/dev/null || skip "no ACLs here"
-	setfacl -m u:1:r "$1/moved" "$1/same" "$1/dir/in/file" || die "setfacl"
+	setfacl -m u:1:r "$1/moved" "$1/linked" "$1/same" "$1/dir/in/file" || die "setfacl"
 	setfacl -m u:1:rwx,d:u:1:rwx,d:g:29:r "$1" "$1/dir" "$1/kept" || die "setfacl"
 }
 # shellcheck disable=SC2016 # the inner shell expands it
 change='set -e; echo more >>file; chmod g-w file; mv moved there; echo new >dir/new; mkdir dir/sub; echo top >top
-echo x >dir/in/file'
-show() { (cd "$1" && getfacl -Rn . && find . -type f -printf '%P %m %s\n') | sort; }
+echo x >dir/in/file; ln linked second; chmod 600 second; [ "$(stat -c %i%a%h linked)" = "$(stat -c %i%a%h second)" ]'
+show() { (cd "$1" && getfacl -Rn . && find . -type f -printf '%P %m %s %n\n') | sort; }
 
 umask 022
 fresh "$T/native"
