@@ -136,9 +136,9 @@ void unlock_forget_last(struct unlock *unlock)
 
 bool unlock_is_last(const struct unlock *unlock, const char *path, mode_t *ret_mode)
 {
-	const struct unlocked_dir *last = unlock->item + unlock->count - 1;
+	const struct unlocked_dir *last = unlock->count > 0 ? &unlock->item[unlock->count - 1] : NULL;
 
-	if (unlock->count == 0 || unlock->made < unlock->count || strcmp(last->path, path) != 0)
+	if (!last || unlock->made < unlock->count || strcmp(last->path, path) != 0)
 		return false;
 	*ret_mode = unlock_get_open_mode(last->mode);
 	return true;
