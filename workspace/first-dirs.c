@@ -60,7 +60,7 @@ void workspace_first_dirs_release(struct workspace_first_dirs *dirs)
 {
 	free(dirs->text);
 	free(dirs->item);
-	*dirs = (struct workspace_first_dirs){NULL};
+	*dirs = (struct workspace_first_dirs){.text = NULL};
 }
 
 /* The record of a path. NULL: there is none, or something outside may have put another directory there before it. */
