@@ -54,7 +54,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 }
 
 /* Judges a call again, which copies what it needs by itself. */
-static void dispatch_in_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+static void dispatch_again_inline(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	const struct dispatch_again outer = dispatch->again;
 
@@ -120,7 +120,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
 		/* a worker has the file copied; then the call is judged again */
 		if (!dispatch_begin_copy(dispatch, notification))
-			dispatch_in_call(dispatch, notification);
+			dispatch_again_inline(dispatch, notification);
 		return;
 	}
 	if (!ask_about_denial(dispatch, notification))

@@ -291,7 +291,8 @@ static int loop_serve_questions(struct supervisor *supervisor)
 		return -1; /* an approved call is one, too; a tick comes when the file is filled */
 	watchdog_begin_notification(supervisor->watchdog);
 	wait_ms = ask_poll_open_questions(dispatch);
-	while (ask_pop_changed_question(dispatch->asker, &notification)) {
+	while (!atomic_load(&supervisor->sandbox.is_filling) &&
+	       ask_pop_changed_question(dispatch->asker, &notification)) {
 		dispatch_notification(dispatch, &notification);
 		wait_ms = 0;
 	}
@@ -325,10 +326,10 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_JOB_CHECK_INTERVAL_MS);
 	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_INTERVAL_MS);
+	loop_handle_calls_again(supervisor); /* first: an approved call may have become another one */
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));
-	loop_handle_calls_again(supervisor);
 	if (supervisor->session)
 		wait_ms = loop_get_shorter_wait(wait_ms, session_handle_deadlines(supervisor->session,
 										  supervisor->clock_last_read_ns));

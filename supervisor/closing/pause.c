@@ -61,9 +61,9 @@ int pause_stop_threads(struct pause *pause)
 
 	if (pause->is_active)
 		return 0;
-	/* The next stop of a traced call, which the tracer waits for, would be mistaken for a stop of this pause. */
-	if (copies_are_made(options->copies))
+	if (copies_are_being_made(options->copies))
 		return -EINPROGRESS;
+	/* The next stop of a traced call, which the tracer waits for, would be mistaken for a stop of this pause. */
 	if (trace_must_end_calls_before_closing(options->tracer) ||
 	    (pause->closing && closing_has_waiting_call(pause->closing)))
 		return -EAGAIN;

@@ -21,13 +21,13 @@ struct copies_call {
 };
 
 struct copies {
-	struct copies_call *first; /* the calls that wait; while is_made, the first one is that for which it is */
+	struct copies_call *first; /* the calls that wait; while is_being_made, the first one is that for which it is */
 	struct copies_call **end;  /* where the next one is put */
-	pthread_t thread;          /* while is_made, like the members below */
+	pthread_t thread;          /* while is_being_made, like the members below */
 	int fd;                    /* what is copied; owned */
 	struct call_work *work;    /* owned */
 	int64_t result;            /* of the work; written by the thread */
-	bool is_made;
+	bool is_being_made;
 	atomic_bool thread_is_ending; /* joining it does not block */
 };
 
@@ -84,7 +84,7 @@ static int copies_begin_work(struct copies *copies, struct outcome *outcome)
 	r = copies_start_thread(copies);
 	if (r < 0)
 		return r;
-	copies->is_made = true;
+	copies->is_being_made = true;
 	outcome->fd = -1;
 	outcome->blocking_work = NULL;
 	return 0;
@@ -109,17 +109,18 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 	if (!waiting)
 		return -ENOMEM;
 	*waiting = (struct copies_call){.notification = *notification, .awaits = answer_make_for_later_response(call)};
-	if (copies->is_made) {
+	if (copies->is_being_made) {
 		*copies->end = waiting;
 		copies->end = &waiting->next;
 		return 0;
 	}
-	/* the first one again, if others wait: it came out of the list, and needs a further copy */
+	/* first, if others wait: most often it came out of the list, and needs a further copy */
 	waiting->next = copies->first;
 	if (!copies->first)
 		copies->end = &waiting->next;
 	copies->first = waiting;
-	r = copies_begin_work(copies, &call->outcome);
+	if (call->outcome.blocking_work) /* else what it was to wait for is done */
+		r = copies_begin_work(copies, &call->outcome);
 	if (r < 0)
 		free(copies_take_first(copies));
 	return r;
@@ -129,7 +130,7 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 static void copies_end_work(struct copies *copies)
 {
 	(void)pthread_join(copies->thread, NULL);
-	copies->is_made = false;
+	copies->is_being_made = false;
 	if (copies->work->end)
 		copies->work->end(copies->work, copies->fd, copies->result);
 	copies->work->free(copies->work);
@@ -140,10 +141,10 @@ bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
 {
 	struct copies_call *first;
 
-	if (!copies->first || (copies->is_made && !atomic_load(&copies->thread_is_ending)))
+	if (!copies->first || (copies->is_being_made && !atomic_load(&copies->thread_is_ending)))
 		return false;
 	*ret_ended = (struct copies_ended){.result = 0};
-	if (copies->is_made) {
+	if (copies->is_being_made) {
 		copies_end_work(copies);
 		ret_ended->result = copies->result;
 	}
@@ -154,9 +155,9 @@ bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
 	return true;
 }
 
-bool copies_are_made(const struct copies *copies)
+bool copies_are_being_made(const struct copies *copies)
 {
-	return copies->is_made && !atomic_load(&copies->thread_is_ending);
+	return copies->is_being_made && !atomic_load(&copies->thread_is_ending);
 }
 
 bool copies_serve_thread(const struct copies *copies, pid_t tid)
@@ -170,7 +171,7 @@ bool copies_serve_thread(const struct copies *copies, pid_t tid)
 bool copies_check(struct copies *copies)
 {
 	/* Repeated, because the signal may come before the thread blocks. */
-	if (copies_are_made(copies) && !copies_may_go_on(copies))
+	if (copies_are_being_made(copies) && !copies_may_go_on(copies))
 		(void)pthread_kill(copies->thread, SIGUSR1);
 	return copies->first;
 }
@@ -180,11 +181,11 @@ void copies_free(struct copies *copies)
 	if (!copies)
 		return;
 	/* Every process of the run is dead, so no call is awaited. */
-	while (copies_are_made(copies)) {
+	while (copies_are_being_made(copies)) {
 		(void)copies_check(copies);
 		(void)usleep(1000);
 	}
-	if (copies->is_made)
+	if (copies->is_being_made)
 		copies_end_work(copies);
 	while (copies->first)
 		free(copies_take_first(copies));

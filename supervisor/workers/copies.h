@@ -37,7 +37,7 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 bool copies_pop(struct copies *copies, struct copies_ended *ret_ended);
 
 /* Whether a file is being copied at this moment. */
-bool copies_are_made(const struct copies *copies);
+bool copies_are_being_made(const struct copies *copies);
 /* Whether a call of this thread waits for a copy. */
 bool copies_serve_thread(const struct copies *copies, pid_t tid);
 /*

@@ -101,6 +101,7 @@ int copying_copy_now(int fd)
 struct copying_work {
 	struct call_work work;
 	struct sandbox *sandbox; /* borrowed */
+	int error;               /* 0, or -errno with which the file could not be copied */
 	copying_count_fn *count; /* NULL: the copy does not count */
 };
 
@@ -109,13 +110,12 @@ struct copying_work {
  */
 static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	int r;
+	struct copying_work *copying = (struct copying_work *)work;
 
-	(void)work;
 	do
-		r = copying_copy_now(fd);
-	while (r == -EINTR && go_on(ctx));
-	return r;
+		copying->error = copying_copy_now(fd);
+	while (copying->error == -EINTR && go_on(ctx));
+	return 0;
 }
 
 static void copying_end_work(struct call_work *work, int fd, int64_t result)
@@ -123,10 +123,11 @@ static void copying_end_work(struct call_work *work, int fd, int64_t result)
 	const struct copying_work *copying = (const struct copying_work *)work;
 	struct stat status;
 
-	if (result == -EINTR || fstat(fd, &status) < 0)
+	(void)result;
+	if (copying->error == -EINTR || fstat(fd, &status) < 0)
 		return;
 	copying_note(&copying->sandbox->copied_files, &status);
-	if (result == 0 && copying->count)
+	if (copying->error == 0 && copying->count)
 		copying->count(copying->sandbox->disk, fd);
 }
 

@@ -107,7 +107,7 @@ static void disk_count_copied_file(struct disk *disk, int fd)
 		disk->names_bytes += (uint64_t)status.st_blocks * 512;
 }
 
-int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
+int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;
@@ -119,11 +119,12 @@ int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
 		return 0;
 	counts = disk_copy_is_to_count(call, i, fd, &status, &in_memory);
 	/* A file of several names is copied now: its number is then its own, and not that of the other names. */
-	if (counts && (!truncates || status.st_nlink > 1))
+	if (counts && (how != DISK_EMPTIES || status.st_nlink > 1))
 		bytes = (uint64_t)status.st_blocks * 512;
 	if (counts && disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
 		return -1;
-	if ((!truncates || bytes > 0) && copying_begin(call, fd, counts ? disk_count_copied_file : NULL) < 0)
+	if ((how == DISK_COPIES || (counts && status.st_nlink > 1)) &&
+	    copying_begin(call, fd, counts ? disk_count_copied_file : NULL) < 0)
 		return -1;
 	if (!counts)
 		return 0;
@@ -188,7 +189,7 @@ int disk_pin_file_of_opath_fd(struct call *call, int fd)
 	if (!disk_file_counts_for_limit(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
 	/* A file of several names is copied first, because its entry would be that of all of them. */
-	if (status.st_nlink > 1 && (disk_count_copy(call, 0, fd, false) < 0 || fstat(fd, &status) < 0))
+	if (status.st_nlink > 1 && (disk_count_copy(call, 0, fd, DISK_COPIES) < 0 || fstat(fd, &status) < 0))
 		return -1;
 	file = disk_find_or_add_old_file(call, &status, in_memory, disk_place_is_in_copy(&call->resolved_place[0]));
 	if (!file)

@@ -75,14 +75,20 @@ void disk_give_back_bytes(const struct call *call, uint64_t bytes);
  */
 int disk_watch_file(struct call *call, int fd, bool made);
 
+/* How a call makes an overlay copy a file. */
+enum disk_copying {
+	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
+	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
+	DISK_LINKS,   /* link(2): raise_file() copies it, while no other call is handled */
+};
+
 /*
  * To be called before a call changes the object of fd (which may be O_PATH), whose place is call->resolved_place[i],
- * also if it changes no content, and before the call's record is written. A worker has the overlay copy a large file
- * first (copying_begin()), also where the disk is not limited. A file of an overlay of the run counts whole: what is in
- * the upper layer, the overlay has copied there, or the program has written. truncates: the call empties the file while
- * it opens it, so nothing is copied. 0; -1 with OUTCOME_COPY_FIRST, or with the call refused or failed.
+ * also if it changes no content, and before the call's record is written. A file of an overlay of the run counts whole:
+ * what is in the upper layer, the overlay has copied there, or the program has written. 0; -1 with OUTCOME_COPY_FIRST,
+ * or with the call refused or failed.
  */
-int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates);
+int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how);
 
 /*
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an

@@ -128,6 +128,10 @@ static int filling_fill(struct call *call, int fd, bool for_change)
 	/* A program's content is needed to judge it. */
 	if (!filling_is_possible(call) || (call_is_only_judged(call) && call->row->basis != BASIS_EXEC))
 		return 0;
+	if (atomic_load(&call->sandbox->is_filling)) {
+		call->outcome.kind = OUTCOME_COPY_FIRST; /* it waits for that of another call */
+		return -ECANCELED;
+	}
 	r = view_begin_fill(call->sandbox->view, fd, for_change ? FILL_FOR_CHANGE : 0, &fill);
 	if (r <= 0)
 		return r;

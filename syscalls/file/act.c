@@ -60,7 +60,7 @@ static int file_count_copy(struct call *call, int fd)
 	_cleanup_close_ int object = fd;
 
 	return object < 0 || filling_complete_file(call, object, true) < 0 ||
-			       disk_count_copy(call, 0, object, false) < 0
+			       disk_count_copy(call, 0, object, DISK_COPIES) < 0
 		       ? -1
 		       : steal_fd(&object);
 }

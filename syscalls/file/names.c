@@ -170,8 +170,8 @@ static void names_link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_parent_of_new_name(call, 1, &name);
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
-	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
-	    file_record_before_change(call, 1) < 0)
+	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 ||
+	    disk_count_copy(call, 0, object, DISK_LINKS) < 0 || file_record_before_change(call, 1) < 0)
 		return;
 	moves_note(call, false, false, false);
 	if (call->resolved_place[0].mount == call->resolved_place[1].mount)

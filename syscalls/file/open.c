@@ -288,7 +288,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		   filling_complete_file(call, *pin, want & POLICY_WRITE) < 0) {
 		return;
 	} else if (want & POLICY_WRITE &&
-		   (disk_admit_bytes(call, 0) < 0 || disk_count_copy(call, 0, *pin, empties) < 0 ||
+		   (disk_admit_bytes(call, 0) < 0 ||
+		    disk_count_copy(call, 0, *pin, empties ? DISK_EMPTIES : DISK_COPIES) < 0 ||
 		    disk_watch_file(call, *pin, false) < 0 || file_record_before_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {

@@ -197,7 +197,7 @@ static int rename_count_copy(struct call *call, const struct rename_operand *end
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* a name that has vanished is not copied */
-	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, false);
+	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, DISK_COPIES);
 }
 
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */

@@ -61,7 +61,7 @@ void sys_truncate(struct call *call)
 
 	if (fd < 0 ||
 	    (!(length == 0 && filling_find_emptied(call, fd, &emptied)) && filling_complete_file(call, fd, true) < 0) ||
-	    disk_count_copy(call, 0, fd, false) < 0 || disk_watch_file(call, fd, false) < 0 ||
+	    disk_count_copy(call, 0, fd, DISK_COPIES) < 0 || disk_watch_file(call, fd, false) < 0 ||
 	    file_record_before_change(call, 0) < 0)
 		return;
 	r = truncate(io_proc_fd_path(fd).path, length);
@@ -109,7 +109,7 @@ static bool fallocate_arguments_are_valid(struct call *call, int pin, struct sta
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
 		       disk_admit_bytes(call, fallocate_get_growth_bytes(status, mode, offset, len)) == 0 &&
-		       disk_count_copy(call, 0, pin, false) == 0 && disk_watch_file(call, pin, false) == 0;
+		       disk_count_copy(call, 0, pin, DISK_COPIES) == 0 && disk_watch_file(call, pin, false) == 0;
 	return false;
 }
 

@@ -121,7 +121,7 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 		return;
 	before = xattr_measure_bytes(call, fd);
 	if (!xattr_admit_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE) ||
-	    disk_count_copy(call, 0, fd, false) < 0 || disk_watch_file(call, fd, false) < 0 ||
+	    disk_count_copy(call, 0, fd, DISK_COPIES) < 0 || disk_watch_file(call, fd, false) < 0 ||
 	    file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, setxattr(io_proc_fd_path(fd).path, call->text_arg, value, size, (int)flags));
