@@ -32,12 +32,6 @@ has() # FILE TEXT
 	[ "$(cat "$W/$1" 2>/dev/null)" = "$2" ] || fail "$1 is: $(cat "$W/$1" 2>&1)"
 }
 
-later() # until a new file has another time than those that are there
-{
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
-}
-
 fresh() # makes the tree
 {
 	rm -rf "$W"

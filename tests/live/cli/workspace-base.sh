@@ -2,6 +2,7 @@
 # callgate ws apply shows the base of each conflict: the file as it was before the program first changed it, whatever
 # the program did with its names; or it says why there is none. Without a base, the program's own write goes on.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
 need jq "$PYTHON"
 W=$T/w
 
@@ -31,18 +32,6 @@ none() # FILE WHY
 	grep -q "^callgate ws apply: $1: conflict.*; base: none, $2;" "$T/said" || fail "$1: not '$2': $(cat "$T/said")"
 }
 
-discard_all()
-{
-	cg ws list --json | jq -r .id | while read -r each; do cg ws discard "$each"; done
-}
-
-# What was written before is older than the run that is started next, by the clock of files.
-await_tick()
-{
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
-}
-
 fresh()
 {
 	discard_all
@@ -53,7 +42,7 @@ fresh()
 	: >"$W/empty"
 	ln -s one "$W/link"
 	mkfifo "$W/fifo"
-	await_tick
+	later
 }
 
 all='one two three four five six d/f d/sub/g large empty link fifo made'
@@ -165,7 +154,7 @@ stale() # FILE…: of which there are warnings, in their order
 }
 fresh
 cp /usr/bin/true "$W/d/sub/run"
-await_tick
+later
 cow -x "$W/d/sub/run" -- /bin/sh -c 'cat one two three four d/f >/dev/null; ls -l five d/sub; echo x >>four
 	echo x >made; cat made; mkdir e; mv made e/made; cat e/made; d/sub/run
 	rm -r d/sub; mkdir d/sub; cat six; echo x >six' || :
@@ -206,7 +195,7 @@ for name in one three; do
 	ln "$W/$name" "$W/d/$name"
 	ln "$W/$name" "$W/d/sub/$name"
 done
-await_tick
+later
 cow -- /bin/sh -c 'cat one three d/one d/three d/sub/one d/sub/three two >/dev/null; echo x >>d/one; rm d/three' || :
 stale
 cg ws apply "$id" >"$T/out" 2>"$T/said" || fail "not applied: $(cat "$T/out" "$T/said")"

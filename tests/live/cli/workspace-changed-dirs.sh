@@ -10,16 +10,12 @@ change='echo edited >>d/x; rm d/y; mv d/e/z d/e/zz; echo edited >>d/e/zz; echo n
 
 tick() # until a change has a later time
 {
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	later
 }
 
 play() # COMMAND: the workspace is $id
 {
-	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
-		>"$T/result" 2>"$T/err"
-	id=$(jq -r '.workspace.id // empty' "$T/result")
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
+	run_in_workspace "$1"
 }
 
 fresh()
@@ -29,14 +25,6 @@ fresh()
 	for name in d/x d/y d/l d/e/z d/e/q f/v top; do echo "old $name" >"$W/$name"; done
 	cp -a "$W/d" "$T/other"
 	tick
-}
-
-applies() # STATUS WHAT ARGUMENT…
-{
-	local expected=$1 what=$2 status=0
-	shift 2
-	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
-	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
 }
 
 is_done() # WHAT: the change is there

@@ -13,25 +13,8 @@ play() # COMMAND: in a fresh tree; the workspace is $id
 	mkdir -p "$W/a" "$W/d"
 	ln -s /none/ax "$W/link"
 	for name in ax b gone a/x d/y; do echo "old $name" >"$W/$name"; done
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
-	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
-		>"$T/result" 2>"$T/err"
-	id=$(jq -r '.workspace.id // empty' "$T/result")
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
-}
-
-applies() # STATUS WHAT ARGUMENT…
-{
-	local expected=$1 what=$2 status=0
-	shift 2
-	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
-	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
-}
-
-has() # WHAT FILE TEXT
-{
-	[ "$(cat "$W/$2" 2>/dev/null)" = "$3" ] || fail "$1: $2: $(cat "$W/$2" "$T/out" "$T/said" 2>&1)"
+	later
+	run_in_workspace "$1"
 }
 
 # A file takes the name of another one, which is a conflict: the old name stays, with what else may be it.

@@ -14,20 +14,8 @@ play() # COMMAND: in a fresh tree, in which f0, a/x and l are one file; the work
 	ln "$W/f0" "$W/a/x"
 	ln "$W/f0" "$W/l"
 	for name in g d/y; do echo "old $name" >"$W/$name"; done
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
-	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
-		>"$T/result" 2>"$T/err"
-	id=$(jq -r '.workspace.id // empty' "$T/result")
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
-}
-
-applies() # STATUS WHAT ARGUMENT…
-{
-	local expected=$1 what=$2 status=0
-	shift 2
-	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
-	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
+	later
+	run_in_workspace "$1"
 }
 
 keeps() # WHAT: some name in the directory has the old content

@@ -20,6 +20,42 @@ discard_all()
 	done
 }
 
+later() # until a new file has another time than those that are there
+{
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+}
+
+run_in_workspace() # COMMAND: the result in $T/result, the workspace in $id
+{
+	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
+}
+
+applies() # STATUS WHAT ARGUMENT…
+{
+	local expected=$1 what=$2 status=0
+	shift 2
+	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
+	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
+}
+
+says() # STATUS TEXT VERB ARGUMENT…: of callgate ws
+{
+	local expected=$1 text=$2 status=0
+	shift 2
+	ws "$@" >"$T/out" 2>&1 || status=$?
+	[ $status = "$expected" ] || fail "ws $*: status $status, not $expected: $(cat "$T/out")"
+	[ -z "$text" ] || grep -qF -- "$text" "$T/out" || fail "ws $*: not said: $text: $(cat "$T/out")"
+}
+
+has() # WHAT FILE TEXT
+{
+	[ "$(cat "$W/$2" 2>/dev/null)" = "$3" ] || fail "$1: $2: $(cat "$W/$2" "$T/out" "$T/said" 2>&1)"
+}
+
 # Starts a run that goes on until end_run. Its workspace is $id.
 begin_run()
 {

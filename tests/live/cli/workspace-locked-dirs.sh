@@ -20,25 +20,11 @@ play() # COMMAND [COMMAND]: in a fresh tree, and what is done there before; the 
 	for name in f d/a d/b d/sub/c; do echo "old $name" >"$W/$name"; done
 	chmod 555 "$W/d"
 	(cd "$W" && eval "${2:-:}")
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	later
 	cg run --json "${WORKSPACE_COW:---cow}" --profile extended -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
 		>"$T/result" 2>"$T/err"
 	id=$(jq -r '.workspace.id // empty' "$T/result")
 	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $1: $(cat "$T/result" "$T/err")"
-}
-
-applies() # STATUS WHAT ARGUMENT…
-{
-	local expected=$1 what=$2 status=0
-	shift 2
-	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
-	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
-}
-
-has() # WHAT FILE TEXT
-{
-	[ "$(cat "$W/$2" 2>/dev/null)" = "$3" ] || fail "$1: $2: $(cat "$W/$2" "$T/out" "$T/said" 2>&1)"
 }
 
 has_mode() # WHAT PATH MODE

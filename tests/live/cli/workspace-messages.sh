@@ -16,21 +16,8 @@ play() # COMMAND: in a fresh tree; the workspace is $id
 	rm -rf "$W"
 	mkdir -p "$W/d/sub"
 	for name in f d/a d/b; do echo "old $name" >"$W/$name"; done
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
-	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
-		>"$T/result" 2>"$T/err"
-	id=$(jq -r '.workspace.id // empty' "$T/result")
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
-}
-
-says() # STATUS TEXT VERB ARGUMENT…: of callgate ws
-{
-	local expected=$1 text=$2 status=0
-	shift 2
-	ws "$@" >"$T/out" 2>&1 || status=$?
-	[ $status = "$expected" ] || fail "ws $*: status $status, not $expected: $(cat "$T/out")"
-	[ -z "$text" ] || grep -qF -- "$text" "$T/out" || fail "ws $*: not said: $text: $(cat "$T/out")"
+	later
+	run_in_workspace "$1"
 }
 
 # ---- nothing was written ----

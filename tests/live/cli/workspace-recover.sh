@@ -7,23 +7,13 @@ need jq strace
 W=$T/w
 strace -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
 
-says() # STATUS TEXT VERB ARGUMENT…: of callgate ws
-{
-	local expected=$1 text=$2 status=0
-	shift 2
-	ws "$@" >"$T/out" 2>&1 || status=$?
-	[ $status = "$expected" ] || fail "ws $*: status $status, not $expected: $(cat "$T/out")"
-	[ -z "$text" ] || grep -qF -- "$text" "$T/out" || fail "ws $*: not said: $text: $(cat "$T/out")"
-}
-
 play() # [COMMAND [COMMAND]]: a run in a new directory, and what is done there before; the workspace is $id
 {
 	rm -rf "$W"
 	mkdir -p "$W/d"
 	for i in 1 2 3; do echo "old $i" >"$W/d/f$i"; done
 	(cd "$W" && eval "${2:-:}")
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	later
 	# shellcheck disable=SC2016 # the program's shell expands it
 	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
 		"${1:-for f in d/*; do echo new >\$f; done}" >"$T/result" 2>"$T/err"

@@ -12,8 +12,7 @@ fresh() # makes the tree
 	rm -rf "$W"
 	mkdir -p "$W/d2f/k" "$W/d2l"
 	for name in d2f/a d2f/k/b d2l/x f2d gone kept; do echo "old $name" >"$W/$name"; done
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	later
 }
 
 play() # [COMMAND]: runs it in a fresh tree; the workspace is $id

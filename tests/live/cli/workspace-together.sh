@@ -9,10 +9,7 @@ strace -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
 
 play() # COMMAND: the workspace is $id
 {
-	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
-		>"$T/result" 2>"$T/err"
-	id=$(jq -r '.workspace.id // empty' "$T/result")
-	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
+	run_in_workspace "$1"
 	ws diff "$id" >/dev/null 2>&1 # makes the layer of a copy
 }
 
@@ -21,8 +18,7 @@ fresh()
 	rm -rf "$W"
 	mkdir -p "$W/d"
 	for name in a b d/x; do echo "old $name" >"$W/$name"; done
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	later
 }
 
 # slowly VERB ARGUMENT…: callgate ws, which waits before its first file gets its name; in the background
