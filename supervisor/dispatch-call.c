@@ -223,7 +223,7 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
  * True: the call fires entries of after_read. It is made again after the run has lost what these entries take away. If
  * that was tried and something may be left, the call is refused.
  */
-static bool dispatch_fire_after_entries(struct dispatch *dispatch)
+static bool dispatch_fire_after_entries(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
 	struct after_entries *after = call->sandbox->after_entries;
@@ -243,7 +243,8 @@ static bool dispatch_fire_after_entries(struct dispatch *dispatch)
 			    "after_read_incomplete");
 		return false;
 	}
-	closing_fire_entries(dispatch->closing, call);
+	if (!copies_have_calls(dispatch->copies) || copies_wait_for_others(dispatch->copies, call, notification) < 0)
+		closing_fire_entries(dispatch->closing, call);
 	return true;
 }
 
@@ -263,7 +264,7 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	struct call *call = dispatch->call;
 	bool decoy;
 
-	if (call->sandbox->after_entries && dispatch_fire_after_entries(dispatch))
+	if (call->sandbox->after_entries && dispatch_fire_after_entries(dispatch, notification))
 		return;
 	decoy = dispatch_call_reads_decoy(dispatch);
 

@@ -61,7 +61,7 @@ int pause_stop_threads(struct pause *pause)
 
 	if (pause->is_active)
 		return 0;
-	if (copies_are_being_made(options->copies))
+	if (copies_have_calls(options->copies))
 		return -EINPROGRESS;
 	/* The next stop of a traced call, which the tracer waits for, would be mistaken for a stop of this pause. */
 	if (trace_must_end_calls_before_closing(options->tracer) ||

@@ -18,6 +18,7 @@ struct copies_call {
 	struct copies_call *next; /* the one that came after it */
 	struct seccomp_notif notification;
 	struct delayed_response awaits; /* only tells whether its thread still waits */
+	bool needs_copy;                /* false: copies_wait_for_others() */
 };
 
 struct copies {
@@ -74,7 +75,26 @@ static int copies_start_thread(struct copies *copies)
 	return -r;
 }
 
-/* Begins the copy for the only call that waits. 0 or -errno. */
+/* Makes the entry of a call. NULL: no memory. */
+static struct copies_call *copies_make_call(const struct call *call, const struct seccomp_notif *notification,
+					    bool needs_copy)
+{
+	struct copies_call *waiting = malloc(sizeof(*waiting));
+
+	if (waiting)
+		*waiting = (struct copies_call){.notification = *notification,
+						.awaits = answer_make_for_later_response(call),
+						.needs_copy = needs_copy};
+	return waiting;
+}
+
+static void copies_append(struct copies *copies, struct copies_call *waiting)
+{
+	*copies->end = waiting;
+	copies->end = &waiting->next;
+}
+
+/* Begins the copy for the first call. 0 or -errno. */
 static int copies_begin_work(struct copies *copies, struct outcome *outcome)
 {
 	int r;
@@ -103,15 +123,13 @@ static struct copies_call *copies_take_first(struct copies *copies)
 
 int copies_begin(struct copies *copies, struct call *call, const struct seccomp_notif *notification)
 {
-	struct copies_call *waiting = malloc(sizeof(*waiting));
+	struct copies_call *waiting = copies_make_call(call, notification, true);
 	int r = 0;
 
 	if (!waiting)
 		return -ENOMEM;
-	*waiting = (struct copies_call){.notification = *notification, .awaits = answer_make_for_later_response(call)};
 	if (copies->is_being_made) {
-		*copies->end = waiting;
-		copies->end = &waiting->next;
+		copies_append(copies, waiting);
 		return 0;
 	}
 	/* first, if others wait: most often it came out of the list, and needs a further copy */
@@ -124,6 +142,24 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 	if (r < 0)
 		free(copies_take_first(copies));
 	return r;
+}
+
+int copies_wait_for_others(struct copies *copies, const struct call *call, const struct seccomp_notif *notification)
+{
+	struct copies_call *waiting = copies_make_call(call, notification, false);
+
+	if (!waiting)
+		return -ENOMEM;
+	copies_append(copies, waiting);
+	return 0;
+}
+
+bool copies_have_calls(const struct copies *copies)
+{
+	for (const struct copies_call *call = copies->first; call; call = call->next)
+		if (call->needs_copy)
+			return true;
+	return false;
 }
 
 /* Ends the copy, of which the thread has ended or ends when it is interrupted. */
@@ -155,7 +191,7 @@ bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
 	return true;
 }
 
-bool copies_are_being_made(const struct copies *copies)
+static bool copies_are_being_made(const struct copies *copies)
 {
 	return copies->is_being_made && !atomic_load(&copies->thread_is_ending);
 }

@@ -33,12 +33,17 @@ void copies_free(struct copies *copies);
  * recorded: copies_pop() gives the notification back. 0 or -errno; what is not taken of the outcome is the caller's.
  */
 int copies_begin(struct copies *copies, struct call *call, const struct seccomp_notif *notification);
+/*
+ * Lets a call wait that would have the threads of the run stopped, as long as copies_have_calls(): the tracer could not
+ * seize them any more, which some of their calls need. It is judged again as the others. 0 or -ENOMEM.
+ */
+int copies_wait_for_others(struct copies *copies, const struct call *call, const struct seccomp_notif *notification);
+/* Whether a call waits for a copy. */
+bool copies_have_calls(const struct copies *copies);
 /* The next call that is to be judged again. False: none is, yet. */
 bool copies_pop(struct copies *copies, struct copies_ended *ret_ended);
 
-/* Whether a file is being copied at this moment. */
-bool copies_are_being_made(const struct copies *copies);
-/* Whether a call of this thread waits for a copy. */
+/* Whether a call of this thread waits, for whatever. */
 bool copies_serve_thread(const struct copies *copies, pid_t tid);
 /*
  * Interrupts the copy if its thread does not wait any more. True while there is one: then this is to be called again

@@ -68,12 +68,50 @@ ws apply --allow-executed "$id" >"$T/out" 2>&1 || fail "apply: $(cat "$T/out")"
 diff <(picture_of "$T/native") <(picture_of "$W") >"$T/differs" || fail "differs from native: $(cat "$T/differs")"
 discard_all
 
+# Calls that were approved together: none is handled while the file of another one is filled, and nothing is to be seen
+# of one that has a part of its content.
+rm -r "${W:?}"/*
+for name in A B C D E; do
+	head -c 48M /dev/zero | tr '\0' x >"$W/$name"
+	chmod 444 "$W/$name"
+done
+ln "$W/A" "$W/A2"
+cat >"$T/p.json" <<END
+{"version": 1, "name": "asks", "on_deny": "ask", "filesystem": {
+"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/program.py"], "exec": ["/usr", "/bin", "/lib", "/lib64"],
+"write": ["@workdir"], "deny": ["@workdir/?"]}}
+END
+cat >"$T/program.py" <<'END'
+import os, threading
+sizes = []
+def read(name):
+    with open(name, 'rb') as file:
+        sizes.append(len(file.read().strip(b'x')))
+threads = [threading.Thread(target=read, args=(name,)) for name in 'ABCDE']
+for thread in threads:
+    thread.start()
+seen = set()
+while any(thread.is_alive() for thread in threads):
+    status = os.stat('A2')
+    seen.add((status.st_mode, status.st_size, status.st_mtime_ns))
+print(len(seen), sizes)
+END
+"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" together:/w/ 2>"$T/approver.err" &
+approver=$!
+awaited test -S "$T/s" || die "no approver: $(cat "$T/approver.err")"
+cg run -p "$T/p.json" --json --cow=copy -w "$W" --approve "socket:$T/s" -- "$PYTHON" "$T/program.py" \
+	>"$T/result" 2>"$T/err"
+wait $approver
+[ "$(jq -r .stdout "$T/result")" = '1 [0, 0, 0, 0, 0]' ] || fail "approved together: $(told) $(cat "$T/approver.err")"
+discard_all
+
 # limits.disk ends the run. On a full disk, the file stays what it was, and can be opened when there is room.
-cow --disk 30M -- "$PYTHON" -c 'for i in sorted(__import__("os").listdir(".")): i == "d" or open(i).read(1)'
+cow --disk 60M -- "$PYTHON" -c 'for i in sorted(__import__("os").listdir(".")): open(i).read(1)'
 [ "$(jq -r .status "$T/result")" = limit ] || fail "limits.disk: $(told)"
 discard_all
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=12M small "$T/small" 2>/dev/null; then
 	trap 'unmounted "$T/small"; live_done' EXIT
+	head -c 9M /dev/zero | tr '\0' x >"$W/other"
 	touch -d 2001-02-03 "$W/other"
 	TMPDIR=$T/small cow --disk none -- /bin/sh -c 'head -c 8M /dev/zero >fills; cat other || echo none
 		stat -c %s:%y:%b other; rm fills; sha256sum <other'

@@ -188,6 +188,28 @@ for answer in once run; do
 	discard_all
 done
 
+# after_read stops the threads of the run. One whose call waits for a copy makes it as it would without.
+cat >"$T/after.json" <<END
+{"version": 1, "extends": ["python"], "filesystem": {"read": ["/usr"], "write": ["@workdir"]},
+ "after_read": [{"paths": ["@workdir/C"], "then": {"write": []}}]}
+END
+cat >"$T/after.py" <<'END'
+import os, threading, time
+said = []
+thread = threading.Thread(target=lambda: said.append(os.open('A', os.O_PATH) > 0))
+thread.start()
+time.sleep(0.05)
+open('C').read(1)
+thread.join()
+print('done' if said else 'failed')
+END
+ln "$W/A" "$W/A2"
+cg run -p "$T/after.json" --json --cow --disk 3G -w "$W" -r "$T/after.py" -- "$PYTHON" "$T/after.py" \
+	>"$T/result" 2>"$T/err"
+[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "after_read: $(told)"
+rm "$W/A2"
+discard_all
+
 # A session that is paused changes nothing, also of calls whose files are being copied.
 session() { "$CALLGATE" session "$@"; }
 id=$(session create --cow --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
