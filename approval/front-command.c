@@ -11,6 +11,7 @@
 #include "approval/private.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 
 /* Executes the command by a shell: the question is its input, the answer its output. Never returns. */
 static _Noreturn void command_run(const char *command, int input_fd, int output_fd)
@@ -85,8 +86,8 @@ static void command_read(struct approver *approver, struct approver_question *qu
 	struct approver_line line = question->line;
 
 	if (r < 0 && line.len == 0) {
-		(void)dprintf(STDERR_FILENO, "callgate: --approve: the command gave no answer, which refuses: %s\n",
-			      approver->options.command);
+		(void)text_printf(stderr, "callgate: --approve: the command gave no answer, which refuses: %s\n",
+				  approver->options.command);
 		questions_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_COMMAND, 0);
 	} else if (r < 0 && r != -EPIPE) {
 		questions_answer(approver, question, APPROVAL_MALFORMED, APPROVAL_BY_COMMAND, geteuid());
