@@ -15,6 +15,7 @@
 #define QUESTIONS 3
 
 static struct asker asker;
+static struct sandbox sandbox;
 static struct dispatch dispatch;
 static struct egress_client client;
 static struct egress_question request[QUESTIONS];
@@ -67,6 +68,7 @@ START_TEST(test_withdrawn_meanwhile)
 	withdrawn_with_second = 2 - stays;
 	asker.way = &way;
 	dispatch.asker = &asker;
+	dispatch.sandbox = &sandbox;
 	client.line.fd = -1;
 	for (size_t i = 0; i < QUESTIONS; i++)
 		add_question(i, i == 1 ? ASK_ANSWER_NO : ASK_NO_ANSWER_YET);
@@ -86,7 +88,6 @@ END_TEST
 
 static long left = -1; /* how often jansson still gets memory before it once gets none; -1: always */
 static bool was_short;
-static struct sandbox sandbox;
 static const struct question_origin origin = {"run", 1, 1000};
 static const struct details_options options = {"policy", "sha256", true, true, false};
 
