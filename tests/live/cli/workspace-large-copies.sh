@@ -123,7 +123,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=12M small "$
 	trap live_done EXIT
 fi
 
-megabytes=1024
+megabytes=512
 [ "$(df -Pm "$T" | awk 'NR == 2 { print $4 }')" -gt $((4 * megabytes)) ] || skip "no room for copies of $megabytes MiB"
 rm -r "${W:?}"/*
 head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"

@@ -7,7 +7,7 @@
 need jq "$PYTHON"
 W=$T/w
 mkdir "$W"
-megabytes=512
+megabytes=320
 [ "$(df -Pm "$T" | awk 'NR == 2 { print $4 }')" -gt $((4 * megabytes)) ] || skip "no room for copies of $megabytes MiB"
 head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"
 picture "$W" >"$T/before"
