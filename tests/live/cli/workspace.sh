@@ -187,8 +187,8 @@ dies() # COMMAND [FILE]: the supervisor dies when the program has run the comman
 	runner=$!
 	until [ -s "$T/wrote" ]; do kill -0 "$runner" 2>/dev/null || break; done
 	[ -z "${2:-}" ] || echo junk >"$(echo "$TMPDIR"/callgate-*/workspaces/*/"$2")"
-	read -r supervisor _ <"/proc/$runner/task/$runner/children"
-	kill -KILL "$supervisor"
+	read -ra children <"/proc/$runner/task/$runner/children" # of a user, the process that copies ACLs was the first
+	kill -KILL "${children[-1]}"
 	wait "$runner"
 	rm "$T/never"
 }
