@@ -145,6 +145,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/workers/blocking.c \
 	supervisor/workers/blocking.h \
 	supervisor/workers/copies.c \
-	supervisor/workers/copies.h
+	supervisor/workers/copies.h \
+	supervisor/workers/thread.h
 callgate_egress_SOURCES += supervisor/gateway/program.c
 EXTRA_DIST += supervisor/README.md

@@ -53,7 +53,7 @@ static const char *explain_rights(const struct workspace_layer *layer, const str
 	if (S_ISDIR(change->base.mode) && explain_is_of_another(layer, change->path))
 		return "it is another user's directory, and may not be written";
 	if (geteuid() != 0 && change->upper.exists && change->upper.uid != geteuid())
-		return "it has another owner, whom only root can give it";
+		return "it has another owner, and only root can give files away";
 	return NULL;
 }
 

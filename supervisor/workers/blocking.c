@@ -13,6 +13,7 @@
 #include "base/proc/stat.h"
 #include "supervisor/answer.h"
 #include "supervisor/workers/blocking.h"
+#include "supervisor/workers/thread.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
 
@@ -141,19 +142,6 @@ static void *job_run_thread(void *argument)
 	return NULL;
 }
 
-static int job_start_thread(struct blocking_job *job)
-{
-	pthread_attr_t attributes;
-	int r;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return -ENOMEM;
-	(void)pthread_attr_setstacksize(&attributes, BLOCKING_THREAD_STACK_BYTES);
-	r = pthread_create(&job->thread, &attributes, job_run_thread, job);
-	(void)pthread_attr_destroy(&attributes);
-	return -r;
-}
-
 static void blocking_join_ended_threads(struct blocking *blocking)
 {
 	struct blocking_job **at = &blocking->jobs;
@@ -193,7 +181,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .cloexec = call->outcome.fd_is_cloexec,
 				     .open_must_not_wait = call->fails_instead_of_waiting,
 				     .interrupted = call->fails_instead_of_waiting};
-	r = job_start_thread(job);
+	r = thread_start(&job->thread, BLOCKING_THREAD_STACK_BYTES, job_run_thread, job);
 	if (r < 0) {
 		free(job);
 		return r;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
+#include "supervisor/workers/thread.h"
 #include "syscalls/call/work.h"
 
 #define COPIES_THREAD_STACK_BYTES (160u * 1024) /* io_copy_sparse() takes 64 KiB */
@@ -61,20 +62,6 @@ static void *copies_run_thread(void *argument)
 	return NULL;
 }
 
-static int copies_start_thread(struct copies *copies)
-{
-	pthread_attr_t attributes;
-	int r;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return -ENOMEM;
-	(void)pthread_attr_setstacksize(&attributes, COPIES_THREAD_STACK_BYTES);
-	atomic_store(&copies->thread_is_ending, false);
-	r = pthread_create(&copies->thread, &attributes, copies_run_thread, copies);
-	(void)pthread_attr_destroy(&attributes);
-	return -r;
-}
-
 /* Makes the entry of a call. NULL: no memory. */
 static struct copies_call *copies_make_call(const struct call *call, const struct seccomp_notif *notification,
 					    bool needs_copy)
@@ -101,7 +88,8 @@ static int copies_begin_work(struct copies *copies, struct outcome *outcome)
 
 	copies->fd = outcome->fd;
 	copies->work = outcome->blocking_work;
-	r = copies_start_thread(copies);
+	atomic_store(&copies->thread_is_ending, false);
+	r = thread_start(&copies->thread, COPIES_THREAD_STACK_BYTES, copies_run_thread, copies);
 	if (r < 0)
 		return r;
 	copies->is_being_made = true;
