@@ -86,7 +86,9 @@ static void decide_apply_node(const struct path_tree_node *node, const char *res
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant_rules[i])
 			finding->grant_rules[i] = node->grant_rules[i];
-	decide_add_denies(finding, decide_shows_substitute(node) ? NULL : node->deny_rule, node->exec_deny_rule);
+	if (node->deny_rule || node->exec_deny_rule) /* few nodes have one, and each path meets many nodes */
+		decide_add_denies(finding, decide_shows_substitute(node) ? NULL : node->deny_rule,
+				  node->exec_deny_rule);
 	if (node->public_rule)
 		decide_apply_public_rule(finding, node->public_rule);
 	if (node->private_rule)

@@ -119,14 +119,14 @@ static int filling_fill_found(struct call *call, int fd, struct view_fill *fill)
 	return r;
 }
 
-/* Fills a file. 0, also for what is no placeholder; -ECANCELED with the outcome set; or -errno. */
+/* Fills a file of a view with placeholders. 0, also for what is none; -ECANCELED with the outcome set; or -errno. */
 static int filling_fill(struct call *call, int fd, bool for_change)
 {
 	struct view_fill fill;
 	int r;
 
 	/* A program's content is needed to judge it. */
-	if (!filling_is_possible(call) || (call_is_only_judged(call) && call->row->basis != BASIS_EXEC))
+	if (call_is_only_judged(call) && call->row->basis != BASIS_EXEC)
 		return 0;
 	if (atomic_load(&call->sandbox->is_filling)) {
 		call->outcome.kind = OUTCOME_COPY_FIRST; /* it waits for that of another call */
@@ -146,7 +146,7 @@ static int filling_fill(struct call *call, int fd, bool for_change)
 
 int filling_complete_file(struct call *call, int fd, bool for_change)
 {
-	return filling_end(call, filling_fill(call, fd, for_change));
+	return filling_is_possible(call) ? filling_end(call, filling_fill(call, fd, for_change)) : 0;
 }
 
 bool filling_find_emptied(const struct call *call, int fd, struct filling_emptied *ret_emptied)

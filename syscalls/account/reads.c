@@ -117,16 +117,15 @@ static struct reads *reads_create(void)
 	return reads;
 }
 
-void reads_note(struct call *call, unsigned i)
+/* Notes a file of the layer. */
+static void reads_note_in_layer(struct call *call, const struct place *place, struct view_layer *layer)
 {
-	const struct place *place = &call->resolved_place[i];
-	struct view_layer *layer = place->mount && !place->is_magic_link ? place->mount->layer : NULL;
 	struct reads *reads = call->sandbox->reads;
 	struct stat st = {.st_ino = 0};
 
-	if (layer && !reads)
+	if (!reads)
 		reads = call->sandbox->reads = reads_create();
-	if (!layer || !reads || reads->is_full || !reads_is_new(reads, place))
+	if (!reads || reads->is_full || !reads_is_new(reads, place))
 		return;
 	/* What the run has made, or has changed before, is not what the directory has. */
 	if (changes_has_touched_place(call->sandbox->changes, place) ||
@@ -139,6 +138,14 @@ void reads_note(struct call *call, unsigned i)
 	if (reads->is_full)
 		st = (struct stat){.st_ino = 0};
 	reads_put_record(reads, layer, reads->is_full ? "" : place->path_below_mount_fd, &st);
+}
+
+void reads_note(struct call *call, unsigned i)
+{
+	const struct place *place = &call->resolved_place[i];
+
+	if (place->mount && place->mount->layer && !place->is_magic_link)
+		reads_note_in_layer(call, place, place->mount->layer);
 }
 
 void reads_free(struct reads *reads)
