@@ -82,15 +82,17 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	struct sandbox *sandbox = &supervisor->sandbox;
 	int r = 0;
 
+	sandbox->machine_proc_fd = options->namespaces->host_proc_fd;
 	if (policy->disk_bytes || traits & RUN_SAMPLES_MEMORY)
-		r = disk_create(policy->disk_bytes, &options->shared_page->spilled_bytes, &sandbox->disk);
+		r = disk_create(policy->disk_bytes, &options->shared_page->spilled_bytes, sandbox->machine_proc_fd,
+				&sandbox->disk);
 	if (r == 0 && sandbox->disk)
 		disk_add_copy(sandbox->disk, view_get_copy_size(sandbox->view));
 	if (r == 0 && traits & RUN_LIMITS_TASKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && traits & RUN_SAMPLES_MEMORY)
 		r = memfds_create(&sandbox->memfds);
-	locks_init(&sandbox->record_locks, options->namespaces->host_proc_fd);
+	locks_init(&sandbox->record_locks, sandbox->machine_proc_fd);
 	if (r == 0)
 		r = limits_create(sandbox, options->cgroup, &supervisor->limits);
 	sandbox->memory.limit_bytes = policy->memory_bytes;

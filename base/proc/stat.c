@@ -32,6 +32,8 @@ int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat)
 
 	(void)snprintf(path, sizeof(path), "%s%d/stat", proc_fd < 0 ? "/proc/" : "", pid); /* any int fits in `path` */
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == EPERM)
+		return -EPERM;
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (got <= 0)
 		return -ESRCH;

@@ -20,7 +20,10 @@ struct procstat {
 /* Parses the text of the file; `threads` is field 20. 0, or -ESRCH when it is incomplete: the task died meanwhile. */
 int procstat_parse(const char *text, struct procstat *ret_stat);
 
-/* Reads the file of a process or thread. 0, or -ESRCH. When the pid was reused, the result is about its new owner. */
+/*
+ * Reads the file of a process or thread. 0; -ESRCH; or -EPERM: it is of another user, and /proc is mounted with
+ * hidepid. When the pid was reused, the result is about its new owner.
+ */
 int procstat_read(pid_t pid, struct procstat *ret_stat);
 /* As procstat_read, but in the procfs at proc_fd (-1: /proc). pid is a pid in the pid namespace of that procfs. */
 int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);

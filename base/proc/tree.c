@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -11,7 +13,7 @@
 
 #define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
 
-static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
+static int proctree_add_entry(struct proctree *tree, pid_t pid, const struct procstat *stat)
 {
 	if (tree->entry_count % PROCTREE_GROWTH_ENTRIES == 0) {
 		/* Need not double: the three system calls that read an entry cost more than realloc(3). */
@@ -22,7 +24,8 @@ static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 			return -ENOMEM;
 		tree->entry = more;
 	}
-	tree->entry[tree->entry_count++] = (struct proctree_entry){.pid = pid, .parent = parent};
+	tree->entry[tree->entry_count++] = (struct proctree_entry){
+		.pid = pid, .parent = stat->parent, .is_zombie = stat->state == 'Z' || stat->state == 'X'};
 	return 0;
 }
 
@@ -40,14 +43,19 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 	const struct dirent *entry;
 	int r = dir ? 0 : -errno;
 
-	*ret_tree = (struct proctree){0};
+	*ret_tree = (struct proctree){.newest_before = -1, .newest_after = -1};
 	while (r == 0 && (entry = io_read_entry(dir, &r))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
-		/* Skips names that are no pid, and processes that have ended. */
-		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0)
-			r = proctree_add_entry(ret_tree, pid, stat.parent);
+		if (pid <= 0)
+			continue; /* the name is no pid */
+		r = procstat_read_at(proc_fd, pid, &stat);
+		if (r == 0)
+			r = proctree_add_entry(ret_tree, pid, &stat);
+		else
+			ret_tree->has_missed_processes |= r != -EPERM;
+		r = r == -ENOMEM ? r : 0;
 	}
 	if (ret_tree->entry_count > 0)
 		qsort(ret_tree->entry, ret_tree->entry_count, sizeof(*ret_tree->entry), proctree_compare_pids);
@@ -57,6 +65,67 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 int proctree_read(struct proctree *ret_tree)
 {
 	return proctree_read_at(-1, ret_tree);
+}
+
+/* Returns the pid that was given last in the pid namespace of this process, or -1. */
+static pid_t proctree_read_newest_pid(int machine_proc_fd)
+{
+	/* proc_sys_kernel(5); kernels without CONFIG_CHECKPOINT_RESTORE have it at the end of proc_loadavg(5) alone */
+	static const char *const files[] = {"sys/kernel/ns_last_pid", "loadavg"};
+	_cleanup_close_ int own_proc = machine_proc_fd < 0 ? io_open_dir(AT_FDCWD, "/proc") : -1;
+	char text[128];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		/* RESOLVE_NO_XDEV: lxcfs mounts a file with other contents over loadavg. */
+		_cleanup_close_ int fd = openat2_retry(machine_proc_fd < 0 ? own_proc : machine_proc_fd, files[i],
+						       O_RDONLY, 0, RESOLVE_NO_XDEV);
+		ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		const char *last;
+
+		if (len <= 0)
+			continue;
+		text[len] = '\0';
+		last = strrchr(text, ' ');
+		return (pid_t)strtol(last ? last : text, NULL, 10);
+	}
+	return -1;
+}
+
+int proctree_read_exactly(int machine_proc_fd, struct proctree *ret_tree)
+{
+	pid_t newest = proctree_read_newest_pid(machine_proc_fd);
+	int r = proctree_read(ret_tree);
+
+	ret_tree->newest_before = newest;
+	ret_tree->newest_after = proctree_read_newest_pid(machine_proc_fd);
+	return r;
+}
+
+/*
+ * Whether no pid was given twice while the newest one became `later`. Pids are given in ascending order until they
+ * begin anew. In the namespace of process 1, which is that of the run, there may be so few that they begin anew within
+ * one reading: there none at all may have been given.
+ */
+static bool proctree_pids_are_unique(pid_t earlier, pid_t later)
+{
+	return earlier >= 0 && (getpid() == 1 ? later == earlier : later >= earlier);
+}
+
+bool proctree_may_miss_descendants(const struct proctree *before, const struct proctree *now)
+{
+	bool same_pids = proctree_pids_are_unique(before->newest_after, now->newest_before);
+
+	if (now->has_missed_processes || !proctree_pids_are_unique(now->newest_before, now->newest_after))
+		return true;
+	/* A zombie may have ended after /proc had listed it, as those which are missing, unless it was one before. */
+	for (size_t i = 0; i < now->entry_count; i++) {
+		const struct proctree_entry *earlier =
+			now->entry[i].is_zombie && same_pids ? proctree_find_entry(before, now->entry[i].pid) : NULL;
+
+		if (now->entry[i].is_zombie && (!earlier || !earlier->is_zombie))
+			return true;
+	}
+	return false;
 }
 
 struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pid)

@@ -17,12 +17,16 @@ struct proctree_entry {
 	pid_t pid;
 	pid_t parent;              /* pid of the parent process; 0: the parent is outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
+	bool is_zombie;            /* the process had ended, and was not reaped yet */
 };
 
 /* A snapshot of all processes. */
 struct proctree {
 	struct proctree_entry *entry; /* owned; in ascending order of pid */
 	size_t entry_count;           /* entries of entry[] */
+	bool has_missed_processes;    /* a process ended after /proc had listed it, and is not in entry[] */
+	pid_t newest_before,
+		newest_after; /* the pid given last when the reading began, and when it ended; -1: unknown */
 };
 
 /*
@@ -31,6 +35,19 @@ struct proctree {
  */
 int proctree_read(struct proctree *ret_tree);
 int proctree_read_at(int proc_fd, struct proctree *ret_tree);
+
+/*
+ * As proctree_read(), and sets newest_before and newest_after. machine_proc_fd: a procfs with files about the machine,
+ * of any pid namespace; -1: /proc.
+ */
+int proctree_read_exactly(int machine_proc_fd, struct proctree *ret_tree);
+
+/*
+ * Whether a descendant of the process that reads may have run all the while and is missing in `now`, the snapshot that
+ * was taken after `before`. Processes that fork and end at once get past a list: the parent has ended when its turn
+ * comes, and the child has a pid that was passed already.
+ */
+bool proctree_may_miss_descendants(const struct proctree *before, const struct proctree *now);
 
 /*
  * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A

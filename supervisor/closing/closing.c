@@ -262,8 +262,9 @@ static void closing_remove_held_items_of_threads(struct closing *closing, struct
 					   const struct held_sockets *sockets)
 {
 	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
-	for (size_t i = 0; i < freeze->count; i++) {
-		const struct frozen_thread thread = freeze->thread[i];
+	/* The oldest first (freeze.c lists the newest first): those for which there is no time left are killed. */
+	for (size_t i = freeze->count; i > 0; i--) {
+		const struct frozen_thread thread = freeze->thread[i - 1];
 		int r = 0;
 
 		if (thread.state == FROZEN_STOPPED)

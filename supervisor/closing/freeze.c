@@ -27,7 +27,8 @@
 /* Whether the thread is in the list of threads already. */
 static bool freeze_tid_was_seen(const struct freeze *freeze, pid_t tid)
 {
-	return freeze->seen_tid_bits[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
+	return (unsigned)tid < FREEZE_TID_NUMBERS_END &&
+	       freeze->seen_tid_bits[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
 }
 
 /* Notes that the thread is now in the list of threads, or no longer. */
@@ -38,6 +39,8 @@ static void freeze_toggle_seen_bit(struct freeze *freeze, pid_t tid)
 
 static int freeze_add_thread(struct freeze *freeze, pid_t tid, pid_t tgid, enum frozen_state state)
 {
+	if ((unsigned)tid >= FREEZE_TID_NUMBERS_END)
+		return -ERANGE;
 	if (freeze->count == freeze->room) {
 		size_t room = freeze->room ? 2 * freeze->room : 64;
 		struct frozen_thread *more = reallocarray(freeze->thread, room, sizeof(*more));
@@ -88,27 +91,29 @@ static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer
 
 /*
  * Interrupts the threads of a process that are not in freeze->thread yet, and adds them. *ret_new: at least one thread
- * was new.
+ * was new, also if it had ended when it was to be interrupted, since it may have made another one before.
  */
-static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *tracer, pid_t tgid, bool *ret_new)
+static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *tracer,
+				    const struct proctree_entry *process, bool *ret_new)
 {
+	const pid_t tgid = process->pid;
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
 	char path[48];
-	size_t before = freeze->count;
 	int r;
 
+	*ret_new |= !process->is_zombie && !freeze_tid_was_seen(freeze, tgid);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", tgid);
 	dir = opendir(path);
 	r = dir || errno == ENOENT ? 0 : -errno; /* ENOENT: it has ended */
 	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || (unsigned)tid >= FREEZE_TID_NUMBERS_END || freeze_tid_was_seen(freeze, tid))
+		if (tid <= 0 || freeze_tid_was_seen(freeze, tid))
 			continue;
+		*ret_new |= tid != tgid || !process->is_zombie;
 		r = freeze_seize_and_interrupt(freeze, tracer, tid, tgid);
 	}
-	*ret_new |= freeze->count > before;
 	return r;
 }
 
@@ -127,20 +132,25 @@ static bool freeze_process_is_in_run(const struct proctree *tree, const struct p
 	return false;
 }
 
-/* The hidden processes of a session run no code of a program, and hold no file that a program has opened. */
+/*
+ * *ret_new: there were new threads, or may be some that /proc did not show. The hidden processes of a session run no
+ * code of a program, and hold no file that a program has opened.
+ */
 static int freeze_interrupt_new_threads(struct freeze *freeze, const struct closing_options *options, bool *ret_new)
 {
 	const struct view *view = options->sandbox->view;
 	struct proctree tree;
-	int r = proctree_read(&tree);
+	int r = proctree_read_exactly(options->sandbox->machine_proc_fd, &tree);
 
-	*ret_new = false;
+	*ret_new = proctree_may_miss_descendants(&freeze->processes, &tree);
 	proctree_mark_descendants(&tree, getpid());
-	for (size_t i = 0; r == 0 && i < tree.entry_count; i++)
-		if (!view_hides_process(view, tree.entry[i].pid) &&
-		    freeze_process_is_in_run(&tree, &tree.entry[i], view))
-			r = freeze_interrupt_process(freeze, options->tracer, tree.entry[i].pid, ret_new);
-	proctree_release(&tree);
+	/* The newest first: it may be about to fork and to end. */
+	for (size_t i = tree.entry_count; r == 0 && i > 0; i--)
+		if (!view_hides_process(view, tree.entry[i - 1].pid) &&
+		    freeze_process_is_in_run(&tree, &tree.entry[i - 1], view))
+			r = freeze_interrupt_process(freeze, options->tracer, &tree.entry[i - 1], ret_new);
+	proctree_release(&freeze->processes);
+	freeze->processes = tree;
 	return r;
 }
 
@@ -298,12 +308,18 @@ bool freeze_await_killed_threads(struct freeze *freeze)
 	return !alive;
 }
 
+void freeze_release(struct freeze *freeze)
+{
+	free(freeze->thread);
+	free(freeze->seen_tid_bits);
+	proctree_release(&freeze->processes);
+	*freeze = (struct freeze){.count = 0};
+}
+
 void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer)
 {
 	for (size_t i = 0; i < freeze->count; i++)
 		if (freeze->thread[i].state == FROZEN_STOPPED)
 			(void)trace_on_wait_status(tracer, freeze->thread[i].tid, freeze->thread[i].wait_status);
-	free(freeze->thread);
-	free(freeze->seen_tid_bits);
-	*freeze = (struct freeze){.count = 0};
+	freeze_release(freeze);
 }

@@ -28,9 +28,7 @@ int pause_create(const struct closing_options *options, struct closing *closing,
 /* Frees the list of stopped threads. */
 static void pause_release_freeze(struct pause *pause)
 {
-	free(pause->freeze.thread);
-	free(pause->freeze.seen_tid_bits);
-	pause->freeze = (struct freeze){.count = 0};
+	freeze_release(&pause->freeze);
 }
 
 void pause_free(struct pause *pause)

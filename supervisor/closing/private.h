@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/proc/tree.h"
 #include "supervisor/closing/closing.h"
 #include "syscalls/account/after.h"
 
@@ -38,6 +39,7 @@ struct freeze {
 	struct frozen_thread *thread; /* owned */
 	size_t count, room;
 	uint64_t *seen_tid_bits;        /* owned: bits of the thread ids in `thread` */
+	struct proctree processes;      /* owned: the processes of the machine when they were listed last */
 	uint64_t deadline_ns;           /* when threads that have not stopped are given up */
 };
 
@@ -53,7 +55,9 @@ bool freeze_all_threads(struct freeze *freeze, const struct closing_options *opt
 void freeze_kill_process(struct freeze *freeze, pid_t tgid);
 /* Waits for the killed threads, a limited time. Returns whether all are dead. */
 bool freeze_await_killed_threads(struct freeze *freeze);
-/* Lets all threads go on. */
+/* Frees the lists. The threads stay stopped. */
+void freeze_release(struct freeze *freeze);
+/* Lets all threads go on, and frees the lists. */
 void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer);
 
 /* ---- held.c: what has to be taken from a thread ---- */

@@ -205,7 +205,7 @@ static void disk_files_forget_unused(struct disk_files *files)
 
 	if (!disk_files_recheck_unused(files))
 		return;
-	if (!disk_any_process_maps_unlinked_file())
+	if (!disk_any_process_maps_unlinked_file(files->machine_proc_fd))
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->is_unused)
 				disk_files_forget_file(files, files->held[i - 1]);

@@ -80,11 +80,11 @@ static bool disk_process_maps_unlinked_file(pid_t pid)
  * Searches the processes that are not in `known` yet. 1: a process maps an unlinked file, or may map one; 0: no process
  * does; -EAGAIN: the search has to be repeated.
  */
-static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
+static int disk_search_new_processes(int machine_proc_fd, struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
-	bool fresh = false;
-	int found = proctree_read(&tree) < 0 ? 1 : 0;
+	int found = proctree_read_exactly(machine_proc_fd, &tree) < 0 ? 1 : 0;
+	bool fresh = proctree_may_miss_descendants(known, &tree);
 
 	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; found == 0 && i < tree.entry_count; i++) {
@@ -101,14 +101,14 @@ static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
 }
 
 /* Repeats the search for new processes, because a fork during a search passes mappings on. */
-bool disk_any_process_maps_unlinked_file(void)
+bool disk_any_process_maps_unlinked_file(int machine_proc_fd)
 {
 	uint64_t end_ns = io_read_clock_ns() + MAPPINGS_SEARCH_TIME_MAX_NS;
 	struct proctree known = {0};
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < MAPPINGS_SEARCH_ROUNDS_MAX; i++)
-		found = disk_search_new_processes(&known, end_ns);
+		found = disk_search_new_processes(machine_proc_fd, &known, end_ns);
 	proctree_release(&known);
 	return found != 0;
 }

@@ -34,6 +34,7 @@ struct disk_files {
 	uint64_t total_bytes; /* sum of the growth of all files */
 	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
 	uint64_t next_mappings_search_ns; /* earliest time of the next search of mappings */
+	int machine_proc_fd;              /* borrowed: see proctree_read_exactly() */
 };
 
 void disk_files_release(struct disk_files *files);
@@ -77,9 +78,9 @@ bool disk_lease_ignores_mappings(int fd);
 bool disk_file_is_in_memory(int fd);
 /*
  * Whether a descendant of this process maps an unlinked file, or may. Reads /proc/PID/maps: a process that moves its
- * mappings meanwhile can be missed.
+ * mappings meanwhile can be missed. machine_proc_fd: see proctree_read_exactly().
  */
-bool disk_any_process_maps_unlinked_file(void);
+bool disk_any_process_maps_unlinked_file(int machine_proc_fd);
 
 /* Measures the file with this status (dev, inode), if disk_files_add() has added it. */
 void disk_files_measure_by_status(struct disk_files *files, const struct stat *status);

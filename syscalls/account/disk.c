@@ -19,7 +19,8 @@
 
 #define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 
-int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, struct disk **ret_disk)
+int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, int machine_proc_fd,
+		struct disk **ret_disk)
 {
 	struct disk *disk = calloc(1, sizeof(*disk));
 	struct rlimit descriptors = {.rlim_cur = 1024};
@@ -30,6 +31,7 @@ int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, st
 	disk->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
 	disk->counts_only_memory_files = !limit_bytes;
 	disk->spilled_bytes = spilled_bytes;
+	disk->files.machine_proc_fd = machine_proc_fd;
 	disk->files.held_max =
 		descriptors.rlim_cur / 2 < DISK_GROWING_FILES_MAX ? descriptors.rlim_cur / 2 : DISK_GROWING_FILES_MAX;
 	*ret_disk = disk;

@@ -19,9 +19,11 @@ struct disk;
 /*
  * limit_bytes 0: the disk is not limited; only files on tmpfs are counted, for the limit of memory
  * (disk_measure_memory_bytes). spilled_bytes: bytes that another process writes for the run (spilled output), read at
- * each measurement; may be NULL. 0 or -ENOMEM. The process must ignore SIGIO: see disk_file_is_open_elsewhere().
+ * each measurement; may be NULL. machine_proc_fd: borrowed, see proctree_read_exactly(). 0 or -ENOMEM. The process
+ * must ignore SIGIO: see disk_file_is_open_elsewhere().
  */
-int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, struct disk **ret_disk);
+int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, int machine_proc_fd,
+		struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
 /* ---- functions that supervisor/limits/ calls ---- */

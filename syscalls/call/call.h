@@ -63,6 +63,7 @@ struct sandbox {
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
 	struct locks record_locks;        /* locks.h; used if memfds is not NULL */
+	int machine_proc_fd;              /* borrowed: a procfs with files about the machine; -1: /proc has them */
 	struct {
 		uint64_t limit_bytes;                /* 0: memory is not limited */
 		uint64_t (*used_bytes)(void *meter); /* memory that the run uses now */

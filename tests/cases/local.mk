@@ -44,6 +44,11 @@ check_PROGRAMS += tests/cases/cases-affinity
 tests_cases_cases_affinity_SOURCES = tests/cases/affinity.c
 tests_cases_cases_affinity_LDADD = -lpthread
 
+# Chains of processes that fork and end at once.
+check_PROGRAMS += tests/cases/cases-fork-chain
+tests_cases_cases_fork_chain_SOURCES = tests/cases/fork-chain.c
+tests_cases_cases_fork_chain_LDADD = -lpthread
+
 # fstat, and what is passed in its place.
 check_PROGRAMS += tests/cases/cases-fstat
 tests_cases_cases_fstat_SOURCES = tests/cases/fstat.c

@@ -5,7 +5,7 @@
 . "$SRC/tests/live/net.sh"
 need jq python3
 cp "$SRC/tests/cases/after-read.py" "$T/after-read.py" || die "cp"
-EXECS='["/usr", "/bin", "/lib", "/lib64"]'
+EXECS='"/usr", "/bin", "/lib", "/lib64"'
 
 # policy THEN [NETWORK]: the policy of the runs below; "secret" fires it.
 policy()
@@ -13,7 +13,8 @@ policy()
 	local network=${2:-none}
 	[ "$network" != none ] || network='"none"'
 	cat >"$T/p.json" <<END
-{"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/after-read.py"], "exec": $EXECS,
+{"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/after-read.py"],
+"exec": [$EXECS, "$T/fork-chain"],
 "write": ["@workdir"], "redirect": [{"from": "/keep", "to": "@scratch/keep"}]},
 "after_read": [{"paths": ["@workdir/data/secret"], "then": $1, "because": "it must not leave"}], "network": $network}
 END
@@ -116,6 +117,15 @@ grep -q "^PermissionError\|^OSError" "$T/said" || {
 for _ in 1 2 3; do
 	runs -- fork_race
 	said SECRET "stay: True grown before: True"
+done
+# Each process or thread of a chain is gone when its turn in a list comes. Where not all can be stopped, the read is
+# refused.
+cp "$CASES/cases-fork-chain" "$T/fork-chain" || die "cp"
+for chain in fork fork fork fork fork fork fork fork thread thread thread; do
+	prepare
+	cg run -p "$T/p.json" -w "$T/w" -- "$T/fork-chain" "$chain" 4 data/secret/key out/race >"$T/said" 2>"$T/err"
+	grep -qx "given: [01] grown: [01]" "$T/said" || fail "chain: $(cat "$T/said" "$T/err")"
+	! grep -qx "given: 1 grown: 1" "$T/said" || fail "a chain of ${chain}s writes on"
 done
 # What is not looked through within two seconds is killed. (Where few descriptors are allowed, all can be.)
 if [ "$(ulimit -Hn)" -ge 10000 ]; then

@@ -146,6 +146,52 @@ START_TEST(reads_processes)
 }
 END_TEST
 
+/* 51 and 53 are zombies, and were in the list before; 53 lived then. */
+START_TEST(knows_what_may_be_missing)
+{
+	struct proctree_entry old[] = {{.pid = 51, .is_zombie = true}, {.pid = 53}};
+	struct proctree_entry same[] = {{.pid = 51, .is_zombie = true}, {.pid = 52}};
+	struct proctree_entry died[] = {{.pid = 51, .is_zombie = true}, {.pid = 53, .is_zombie = true}};
+	const struct proctree before = {old, 2, .newest_before = 50, .newest_after = 60};
+	const struct proctree unchanged = {same, 2, .newest_before = 60, .newest_after = 60};
+	const struct proctree more = {same, 2, .newest_before = 60, .newest_after = 61};
+	const struct proctree anew = {same, 2, .newest_before = 60, .newest_after = 59};
+	const struct proctree anew_between = {same, 2, .newest_before = 59, .newest_after = 59};
+	const struct proctree unknown = {same, 2, .newest_before = -1, .newest_after = -1};
+	const struct proctree missed = {same, 2, .has_missed_processes = true, .newest_before = 60, .newest_after = 60};
+	const struct proctree ended = {died, 2, .newest_before = 60, .newest_after = 60};
+
+	ck_assert(!proctree_may_miss_descendants(&before, &unchanged));
+	ck_assert(!proctree_may_miss_descendants(&before, &more)); /* this process is not process 1 */
+	ck_assert(proctree_may_miss_descendants(&before, &anew));
+	ck_assert(proctree_may_miss_descendants(&before, &anew_between)); /* 51 may be another process */
+	ck_assert(proctree_may_miss_descendants(&before, &unknown));
+	ck_assert(proctree_may_miss_descendants(&before, &missed));
+	ck_assert(proctree_may_miss_descendants(&before, &ended));
+	ck_assert(proctree_may_miss_descendants(&(struct proctree){.newest_after = 60}, &unchanged));
+}
+END_TEST
+
+/* A child that has ended is a zombie, and the newest pid is at least its pid. */
+START_TEST(reads_zombies_and_the_newest_pid)
+{
+	pid_t child = fork();
+	siginfo_t info;
+	struct proctree tree;
+
+	if (child == 0)
+		_exit(0);
+	ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(proctree_read_exactly(-1, &tree), 0);
+	ck_assert(entry_of(&tree, child) && entry_of(&tree, child)->is_zombie);
+	ck_assert(entry_of(&tree, getpid()) && !entry_of(&tree, getpid())->is_zombie);
+	ck_assert_int_gt(tree.newest_before, 0);
+	ck_assert_int_gt(tree.newest_after, 0);
+	proctree_release(&tree);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("proctree");
@@ -155,6 +201,8 @@ int main(void)
 	tcase_add_test(tcase, marks_descendants_of_unseen_parents);
 	tcase_add_loop_test(tcase, marks_crowds, 0, 2);
 	tcase_add_test(tcase, reads_processes);
+	tcase_add_test(tcase, knows_what_may_be_missing);
+	tcase_add_test(tcase, reads_zombies_and_the_newest_pid);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }

@@ -36,7 +36,7 @@ static void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	outside = 0;
-	ck_assert_int_eq(disk_create(LIMIT, &outside, &disk), 0);
+	ck_assert_int_eq(disk_create(LIMIT, &outside, -1, &disk), 0);
 	sandbox.disk = disk;
 	run(succeed, 0, 0, 0, 0);
 }
@@ -306,7 +306,7 @@ START_TEST(test_many)
 
 	disk_free(disk);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){200, 200}), 0);
-	ck_assert_int_eq(disk_create(LIMIT, NULL, &disk), 0);
+	ck_assert_int_eq(disk_create(LIMIT, NULL, -1, &disk), 0);
 	sandbox.disk = disk;
 	for (unsigned i = 0; i < 1000; i++) {
 		(void)snprintf(name, sizeof(name), "f%u", i);
