@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,8 +28,10 @@ struct elf_image {
 	} kinds[ELF_KINDS_MAX]; /* of what was found */
 	bool has_loader, has_dynamic, has_stack, is_broken;
 	GElf_Phdr dynamic;
-	GElf_Off strings; /* file offset of the dynamic section's texts; 0: none */
+	GElf_Addr loaded_end; /* where the segments end that are loaded by what was read so far */
+	GElf_Off strings;     /* file offset of the dynamic section's texts; 0: none */
 	GElf_Xword strings_size;
+	GElf_Off symbols; /* file offset of the dynamic section's symbols; 0: none */
 };
 
 /* Functions of note, by what they are for. The names are those of dynamic symbols. */
@@ -133,8 +136,10 @@ static void elf_look_at_segment(struct elf_image *image, const GElf_Phdr *segmen
 	case PT_LOAD:
 		if ((segment->p_flags & both) == both)
 			elf_print(image, "writable-code", "a segment can be written and executed");
+		/* of overlapping segments the kernel maps the last one over the others; the format has them in order */
 		if (segment->p_filesz > segment->p_memsz || segment->p_offset > image->len ||
-		    segment->p_filesz > image->len - segment->p_offset)
+		    segment->p_filesz > image->len - segment->p_offset || segment->p_vaddr < image->loaded_end ||
+		    __builtin_add_overflow(segment->p_vaddr, segment->p_memsz, &image->loaded_end))
 			image->is_broken = true;
 		break;
 	default:
@@ -168,18 +173,26 @@ static void elf_look_at_segments(struct elf_image *image)
 
 /* ---- the dynamic section, as the loader finds it ---- */
 
-/* Turns an address of the program's memory into an offset in the file. False: no segment has it. */
-static bool elf_find_offset(const struct elf_image *image, GElf_Addr address, GElf_Off *ret_offset)
+/* Finds the segment that has an address of the program's memory. False: none has it. */
+static bool elf_find_segment(const struct elf_image *image, GElf_Addr address, GElf_Phdr *ret_segment)
 {
 	size_t count = 0;
-	GElf_Phdr segment;
 
 	(void)elf_getphdrnum(image->elf, &count); /* on failure, count stays 0 */
 	for (size_t i = 0; i < count && i < ELF_SEGMENTS_MAX; i++)
-		if (gelf_getphdr(image->elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
-		    address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
-			return !__builtin_add_overflow(segment.p_offset, address - segment.p_vaddr, ret_offset);
+		if (gelf_getphdr(image->elf, (int)i, ret_segment) && ret_segment->p_type == PT_LOAD &&
+		    address >= ret_segment->p_vaddr && address - ret_segment->p_vaddr < ret_segment->p_memsz)
+			return true;
 	return false;
+}
+
+/* Turns an address of the program's memory into an offset in the file. False: nothing of the file is there. */
+static bool elf_find_offset(const struct elf_image *image, GElf_Addr address, GElf_Off *ret_offset)
+{
+	GElf_Phdr segment;
+
+	return elf_find_segment(image, address, &segment) && address - segment.p_vaddr < segment.p_filesz &&
+	       !__builtin_add_overflow(segment.p_offset, address - segment.p_vaddr, ret_offset);
 }
 
 /* Prints a finding with the text that an entry of the dynamic section refers to. */
@@ -227,20 +240,51 @@ static void elf_look_at_entry(struct elf_image *image, const GElf_Dyn *entry)
 	}
 }
 
-static void elf_find_strings(struct elf_image *image, const GElf_Dyn *entry)
+static void elf_find_tables(struct elf_image *image, const GElf_Dyn *entry)
 {
 	if (entry->d_tag == DT_STRTAB && !elf_find_offset(image, entry->d_un.d_ptr, &image->strings))
+		image->is_broken = true;
+	if (entry->d_tag == DT_SYMTAB && !elf_find_offset(image, entry->d_un.d_ptr, &image->symbols))
 		image->is_broken = true;
 	if (entry->d_tag == DT_STRSZ)
 		image->strings_size = entry->d_un.d_val;
 }
 
+/*
+ * Finds the dynamic section where the loader does: by its address, up to DT_NULL. Offset and size in the header could
+ * be those of another one. False: it is empty, because its memory is zeroed, as in files with debugging information
+ * only.
+ */
+static bool elf_find_dynamic(struct elf_image *image)
+{
+	GElf_Phdr *dynamic = &image->dynamic, segment;
+	GElf_Off offset = dynamic->p_offset;
+
+	if (elf_find_offset(image, dynamic->p_vaddr, &offset))
+		image->is_broken |= offset != dynamic->p_offset;
+	else if (elf_find_segment(image, dynamic->p_vaddr, &segment))
+		return false;
+	else
+		image->is_broken = true;
+	dynamic->p_offset = offset;
+	return true;
+}
+
+/* The entries of the dynamic section, and what the file has behind them. NULL: it has none. */
+static Elf_Data *elf_get_dynamic(const struct elf_image *image)
+{
+	const size_t each = gelf_fsize(image->elf, ELF_T_DYN, 1, EV_CURRENT);
+	const GElf_Off offset = image->dynamic.p_offset;
+	size_t count = each && offset < image->len ? (image->len - offset) / each : 0;
+
+	if (count > ELF_DYNAMIC_MAX)
+		count = ELF_DYNAMIC_MAX;
+	return count ? elf_getdata_rawchunk(image->elf, (int64_t)offset, count * each, ELF_T_DYN) : NULL;
+}
+
 static void elf_visit_dynamic(struct elf_image *image, void (*visit)(struct elf_image *image, const GElf_Dyn *entry))
 {
-	Elf_Data *data = image->dynamic.p_offset > image->len || image->dynamic.p_filesz > image->len
-				 ? NULL
-				 : elf_getdata_rawchunk(image->elf, (int64_t)image->dynamic.p_offset,
-							image->dynamic.p_filesz, ELF_T_DYN);
+	Elf_Data *data = elf_get_dynamic(image);
 	GElf_Dyn entry;
 
 	if (!data)
@@ -259,28 +303,85 @@ static void elf_look_at_symbol(struct elf_image *image, const char *name)
 				elf_print(image, functions[i].kind, name);
 }
 
-/* Looks at the functions that the file takes from libraries. A file need not have the sections; then there are none. */
+/*
+ * How many symbols the dynamic section may have: nothing there says it but hash tables, which the loader does not need
+ * for symbols that the file takes from libraries. They end where the texts begin, or with the file.
+ */
+static size_t elf_count_symbols(const struct elf_image *image, size_t each)
+{
+	const size_t end = image->strings > image->symbols ? image->strings : image->len;
+	const size_t count = end > image->symbols ? (end - image->symbols) / each : 0;
+
+	return count < ELF_SYMBOLS_MAX ? count : ELF_SYMBOLS_MAX;
+}
+
+/* Looks at the functions that the file takes from libraries, as the loader finds them: sections may be missing. */
 static void elf_look_at_symbols(struct elf_image *image)
 {
-	Elf_Scn *section = NULL;
+	const size_t each = gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
+	const size_t count = image->symbols && each ? elf_count_symbols(image, each) : 0;
+	Elf_Data *data =
+		count ? elf_getdata_rawchunk(image->elf, (int64_t)image->symbols, count * each, ELF_T_SYM) : NULL;
+	GElf_Sym symbol;
 
-	while ((section = elf_nextscn(image->elf, section))) {
-		GElf_Shdr header;
-		Elf_Data *data;
-		GElf_Sym symbol;
+	for (int i = 0; data && (size_t)i < count && gelf_getsym(data, i, &symbol); i++) {
+		uint64_t offset;
+		const char *name;
+		size_t len = 0;
 
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
+		if (symbol.st_name >= image->strings_size)
+			break; /* behind the last one */
+		if (symbol.st_shndx != SHN_UNDEF ||
+		    __builtin_add_overflow(image->strings, (uint64_t)symbol.st_name, &offset))
 			continue;
-		data = elf_getdata(section, NULL);
-		for (int i = 0; data && i < ELF_SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
-			const char *name = symbol.st_shndx == SHN_UNDEF
-						   ? elf_strptr(image->elf, header.sh_link, symbol.st_name)
-						   : NULL;
-
-			if (name)
-				elf_look_at_symbol(image, name);
-		}
+		name = elf_get_text(image, offset, &len);
+		if (name && len < ELF_TEXT_BYTES_MAX && offset + len < image->len)
+			elf_look_at_symbol(image, name);
 	}
+}
+
+/* ---- the header, as the kernel reads it ---- */
+
+static uint16_t elf_read_half(const char *bytes)
+{
+	return (uint16_t)((unsigned char)bytes[0] | (unsigned char)bytes[1] << 8);
+}
+
+/* The class of a file that the kernel would load, by what it checks: machine and size of a segment's entry. */
+static char elf_find_class(const char *bytes)
+{
+	const size_t wide = elf_read_half(bytes + offsetof(Elf64_Ehdr, e_phentsize));
+	const size_t narrow = elf_read_half(bytes + offsetof(Elf32_Ehdr, e_phentsize));
+
+	switch (elf_read_half(bytes + offsetof(Elf64_Ehdr, e_machine))) {
+	case EM_X86_64: /* with the narrow size, of the x32 ABI */
+	case EM_AARCH64:
+	case EM_RISCV:
+		return wide == sizeof(Elf64_Phdr)     ? ELFCLASS64
+		       : narrow == sizeof(Elf32_Phdr) ? ELFCLASS32
+						      : ELFCLASSNONE;
+	case EM_386:
+	case EM_ARM:
+		return narrow == sizeof(Elf32_Phdr) ? ELFCLASS32 : ELFCLASSNONE;
+	default:
+		return ELFCLASSNONE;
+	}
+}
+
+/*
+ * Sets class, byte order and version as the machine has them: libelf goes by these bytes, the kernel loads the file
+ * whatever they are (fs/binfmt_elf.c, load_elf_binary). Files of other machines, and those that the kernel would not
+ * load, stay as they are.
+ */
+static void elf_correct_ident(struct elf_image *image, char *bytes)
+{
+	const char class = image->len >= sizeof(Elf64_Ehdr) ? elf_find_class(bytes) : ELFCLASSNONE;
+	const char wanted[] = {class, ELFDATA2LSB, EV_CURRENT};
+
+	if (class == ELFCLASSNONE || memcmp(bytes + EI_CLASS, wanted, sizeof(wanted)) == 0)
+		return;
+	memcpy(bytes + EI_CLASS, wanted, sizeof(wanted));
+	image->is_broken = true;
 }
 
 int elf_print_findings(char *bytes, size_t len, FILE *out)
@@ -288,14 +389,16 @@ int elf_print_findings(char *bytes, size_t len, FILE *out)
 	struct elf_image image = {.bytes = bytes, .len = len, .out = out};
 	int r = elf_version(EV_CURRENT) == EV_NONE ? -EIO : 0;
 
-	if (r == 0)
+	if (r == 0) {
+		elf_correct_ident(&image, bytes);
 		image.elf = elf_memory(bytes, len);
+	}
 	if (r == 0 && (!image.elf || elf_kind(image.elf) != ELF_K_ELF || !gelf_getehdr(image.elf, &image.header)))
 		r = -ENOEXEC;
 	if (r == 0) {
 		elf_look_at_segments(&image);
-		if (image.has_dynamic) {
-			elf_visit_dynamic(&image, elf_find_strings);
+		if (image.has_dynamic && elf_find_dynamic(&image)) {
+			elf_visit_dynamic(&image, elf_find_tables);
 			elf_visit_dynamic(&image, elf_look_at_entry);
 		}
 		elf_look_at_symbols(&image);

@@ -316,11 +316,63 @@ START_TEST(test_elf_headers)
 	ck_assert(has_kind(INSPECT_EXECUTABLE_STACK) && has_kind(INSPECT_WRITABLE_CODE));
 	for (unsigned i = 0; i < header->e_phnum; i++)
 		if (segment[i].p_type == PT_DYNAMIC)
-			segment[i].p_offset = UINT64_MAX - 8;
+			segment[i].p_offset = segment[i].p_vaddr = UINT64_MAX - 8;
 	ck_assert_int_eq(read_elf(image, len), 0);
 	ck_assert(has_kind(INSPECT_UNPARSABLE) && !has_kind(INSPECT_NEEDS));
 	ck_assert_int_eq(read_elf("\177ELF", 4), -ENOEXEC);
 	ck_assert_int_eq(read_elf("", 0), -ENOEXEC);
+}
+END_TEST
+
+/* What neither the kernel nor the loader goes by hides nothing. */
+START_TEST(test_elf_unused_headers)
+{
+	_cleanup_free_ char *image = NULL;
+	size_t len = 0;
+	Elf64_Ehdr *header;
+	Elf64_Phdr *segment;
+
+	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
+	header = (Elf64_Ehdr *)(void *)image;
+	segment = (Elf64_Phdr *)(void *)(image + header->e_phoff);
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_PROCESS));
+	header->e_shoff = UINT64_MAX; /* no sections, as sstrip(1) leaves a file */
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_PROCESS) && has_kind(INSPECT_NEEDS) && !has_kind(INSPECT_UNPARSABLE));
+	for (unsigned i = EI_CLASS; i <= EI_VERSION; i++) {
+		const char before = image[i];
+
+		image[i] = i == EI_CLASS ? ELFCLASS32 : 9;
+		ck_assert_int_eq(read_elf(image, len), 0);
+		ck_assert(has_kind(INSPECT_PROCESS) && has_kind(INSPECT_NEEDS) && has_kind(INSPECT_UNPARSABLE));
+		image[i] = before;
+	}
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (segment[i].p_type == PT_DYNAMIC)
+			segment[i].p_offset = segment[i].p_filesz = 0;
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_PROCESS) && has_kind(INSPECT_NEEDS) && has_kind(INSPECT_UNPARSABLE));
+}
+END_TEST
+
+/* Segments that overlap: the kernel maps the last one over the others. */
+START_TEST(test_elf_overlap)
+{
+	_cleanup_free_ char *image = NULL;
+	size_t len = 0;
+	Elf64_Phdr *segment, *first = NULL;
+
+	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
+	segment = (Elf64_Phdr *)(void *)(image + ((Elf64_Ehdr *)(void *)image)->e_phoff);
+	for (unsigned i = 0; i < ((Elf64_Ehdr *)(void *)image)->e_phnum; i++) {
+		if (segment[i].p_type == PT_LOAD && first)
+			segment[i].p_vaddr = first->p_vaddr;
+		else if (segment[i].p_type == PT_LOAD)
+			first = &segment[i];
+	}
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_UNPARSABLE));
 }
 END_TEST
 
@@ -370,6 +422,8 @@ int main(void)
 	tcase_add_test(files, test_characters);
 	tcase_add_test(files, test_secrets);
 	tcase_add_test(files, test_elf_headers);
+	tcase_add_test(files, test_elf_unused_headers);
+	tcase_add_test(files, test_elf_overlap);
 	tcase_add_test(files, test_elf_broken);
 	suite_add_tcase(suite, files);
 	return unit_run(suite);
