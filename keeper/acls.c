@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -11,8 +12,9 @@
 #include "confine/privs.h"
 #include "view/copy/acls.h"
 
-int keeper_fork_acls_process(const struct keeper_options *options)
+int keeper_fork_acls_process(struct keeper *keeper)
 {
+	const struct keeper_options *options = keeper->options;
 	/* With these, the user namespace gets all ids that this one has. */
 	const bool has_all_ids = privs_have_capability(CAP_SETUID) && privs_have_capability(CAP_SETGID);
 	_cleanup_close_ int serving = -1;
@@ -33,8 +35,11 @@ int keeper_fork_acls_process(const struct keeper_options *options)
 			acls_serve(serving);
 		exit_quickly(0);
 	}
-	if (pid > 0)
+	if (pid > 0) {
+		keeper->acls_pid = pid;
+		keeper->acls_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		return pair[0];
+	}
 	(void)close(pair[0]);
 	return -1;
 }

@@ -334,7 +334,7 @@ int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 	if (error == 0) {
 		*ret_step = "fork";
 		(void)fflush(NULL);
-		ends.acls_fd = keeper_fork_acls_process(keeper->options);
+		ends.acls_fd = keeper_fork_acls_process(keeper);
 		error = keeper_fork_supervisor(keeper, &ends);
 	}
 	if (error == 0) {

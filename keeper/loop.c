@@ -26,7 +26,16 @@
 /* timeout(1) sends its signal to the command and to its process group. Two signals within this time count as one. */
 #define SIGNALS_COUNT_AS_ONE_WITHIN_NS UINT64_C(250000000)
 
-enum loop_source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
+enum loop_source {
+	SOURCE_SIGNAL,
+	SOURCE_SUPERVISOR,
+	SOURCE_REPORT,
+	SOURCE_ACLS,
+	SOURCE_OUT,
+	SOURCE_ERR,
+	SOURCE_INPUT,
+	SOURCE_MAX
+};
 
 /* Orders the supervisor to end the run. A second order kills the supervisor and drops output that was not read yet. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
@@ -228,6 +237,12 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 		loop_drop_output_without_reader(keeper);
 }
 
+static void loop_on_acls_process_exit(struct keeper *keeper)
+{
+	(void)waitpid(keeper->acls_pid, NULL, 0);
+	close_fd(&keeper->acls_pidfd);
+}
+
 /* Ends the run when the spill files reach their own limit or, together with all other files, the disk limit. */
 static void loop_check_spill_files_limit(struct keeper *keeper)
 {
@@ -348,6 +363,7 @@ void keeper_run_loop(struct keeper *keeper)
 		poll_set[SOURCE_REPORT] = (struct pollfd){
 			.fd = keeper->supervisor_has_exited || keeper->report_was_written ? -1 : keeper->control_fd,
 			.events = POLLIN};
+		poll_set[SOURCE_ACLS] = (struct pollfd){.fd = keeper->acls_pidfd, .events = POLLIN};
 		capture_get_pollfd(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_get_pollfd(&outcome->err, &poll_set[SOURCE_ERR]);
 		stdin_relay_get_pollfd(&keeper->stdin_relay, &poll_set[SOURCE_INPUT]);
@@ -358,6 +374,8 @@ void keeper_run_loop(struct keeper *keeper)
 		loop_check_deadlines(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			loop_on_signal(keeper);
+		if (poll_set[SOURCE_ACLS].revents)
+			loop_on_acls_process_exit(keeper);
 		if (poll_set[SOURCE_INPUT].revents)
 			loop_on_input(keeper);
 		if (poll_set[SOURCE_OUT].revents)

@@ -24,6 +24,8 @@ struct keeper {
 	pid_t supervisor_pid;
 	int supervisor_pidfd;
 	int supervisor_wait_status; /* wait status, from waitpid(2) */
+	pid_t acls_pid;             /* acls.h; used while acls_pidfd is open */
+	int acls_pidfd;             /* -1: there is no such process, or it was reaped */
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
 	int report_fd;         /* a memfd to which the supervisor writes its report */
 	struct run_shared_page *shared_page; /* a page shared with the supervisor, for progress and notices */

@@ -172,6 +172,7 @@ static void keeper_release(struct keeper *keeper)
 	stdin_relay_release(&keeper->stdin_relay);
 	terminal_release(&keeper->terminal);
 	cleanup_close(&keeper->supervisor_pidfd);
+	cleanup_close(&keeper->acls_pidfd);
 	cleanup_close(&keeper->control_fd);
 	cleanup_close(&keeper->report_fd);
 	cgroup_destroy(keeper->cgroup);
@@ -190,6 +191,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 				.egress = EGRESS_PROCESS_NONE,
 				.supervisor_pid = -1,
 				.supervisor_pidfd = -1,
+				.acls_pidfd = -1,
 				.control_fd = -1,
 				.report_fd = -1,
 				.signal_fd = -1};

@@ -45,6 +45,14 @@ for how in --cow --cow=copy; do
 	discard_all
 done
 
+# The process that copies them has ended when the program starts, and is reaped.
+# shellcheck disable=SC2317 # called by awaited
+has_no_zombie() { ! pgrep -r Z -P "$runner" >/dev/null; }
+begin_run
+awaited has_no_zombie || fail "not reaped: $(ps --ppid "$runner")"
+end_run
+discard_all
+
 # A checkpoint has them, and a restore brings them back. For a user, none can be set through the mount of the overlay
 # (posix_acl_valid() in fs/posix_acl.c, with the user namespace of that mount).
 for how in --cow --cow=copy; do
