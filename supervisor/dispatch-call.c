@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/dispatch-call.h"
 #include "supervisor/on-deny.h"
@@ -264,6 +265,8 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	struct call *call = dispatch->call;
 	bool decoy;
 
+	if (call->outcome.kind == OUTCOME_TARGET_GONE && dispatch_record_killed_call(dispatch, notification))
+		return;
 	if (call->sandbox->after_entries && dispatch_fire_after_entries(dispatch, notification))
 		return;
 	decoy = dispatch_call_reads_decoy(dispatch);
@@ -277,6 +280,19 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	dispatch_act_on_denial_or_decoy(dispatch, decoy);
 	cpu_update_placement_before_response(dispatch->cpu, call);
 	outcome_carry_out(dispatch);
+}
+
+bool dispatch_record_killed_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct kept_call *judged = steal_pointer(&dispatch->again.judged);
+	struct call *own = dispatch->call;
+
+	if (!judged)
+		return false;
+	dispatch->call = &judged->call;
+	dispatch_finish_call(dispatch, notification);
+	dispatch->call = own;
+	return true;
 }
 
 bool dispatch_begin_copy(struct dispatch *dispatch, const struct seccomp_notif *notification)

@@ -31,6 +31,12 @@ void dispatch_refuse_traced_call(struct call *call);
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
 void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
+/*
+ * Records the call that is judged again, as it was judged before it waited for a copy, because its thread is dead.
+ * False: it is no such call.
+ */
+bool dispatch_record_killed_call(struct dispatch *dispatch, const struct seccomp_notif *notification);
+
 /* Begins what OUTCOME_COPY_FIRST of dispatch->call needs. False: no thread can, and it is to be done in the call. */
 bool dispatch_begin_copy(struct dispatch *dispatch, const struct seccomp_notif *notification);
 

@@ -58,8 +58,10 @@ static void dispatch_again_inline(struct dispatch *dispatch, const struct seccom
 {
 	const struct dispatch_again outer = dispatch->again;
 
-	dispatch->again = (struct dispatch_again){
-		.id = notification->id, .start_ns = dispatch->call->start_ns, .copies_inline = true};
+	dispatch->again = (struct dispatch_again){.id = notification->id,
+						  .start_ns = dispatch->call->start_ns,
+						  .copies_inline = true,
+						  .judged = outer.judged};
 	dispatch_notification(dispatch, notification);
 	dispatch->again = outer;
 }
@@ -101,6 +103,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	call->fetched_fd = fetched;
 	if (!dispatch_find_task(call)) {
 		dispatch_close_fetched_fd(call);
+		(void)dispatch_record_killed_call(dispatch, notification);
 		return;
 	}
 	if (dispatch->session)
@@ -132,8 +135,22 @@ void dispatch_after_copy(struct dispatch *dispatch, const struct copies_ended *e
 	dispatch->again = (struct dispatch_again){.id = ended->notification.id,
 						  .start_ns = ended->start_ns,
 						  /* -ECANCELED: its thread does not wait any more */
-						  .fill_error = ended->result == -ECANCELED ? 0 : (int)ended->result};
+						  .fill_error = ended->result == -ECANCELED ? 0 : (int)ended->result,
+						  .judged = ended->judged};
 	if (!ask_continue_after_copy(dispatch, ended->notification.id))
 		dispatch_notification(dispatch, &ended->notification);
-	dispatch->again.id = 0;
+	dispatch->again = (struct dispatch_again){.id = 0};
+	free(ended->judged);
+}
+
+void dispatch_end_copies(struct dispatch *dispatch)
+{
+	struct copies_ended ended;
+
+	copies_end(dispatch->copies);
+	while (copies_pop(dispatch->copies, &ended)) {
+		dispatch->again = (struct dispatch_again){.judged = ended.judged};
+		(void)dispatch_record_killed_call(dispatch, &ended.notification);
+		free(ended.judged);
+	}
 }

@@ -43,6 +43,7 @@ struct dispatch_again {
 	uint64_t start_ns;  /* when it was received first */
 	int fill_error;     /* call.fill_error */
 	bool copies_inline; /* call.copies_inline */
+	struct kept_call *judged; /* as it was judged before; borrowed; NULL: it is on record */
 };
 
 /* What handles notifications: judges, performs, records and responds. */
@@ -75,7 +76,10 @@ void dispatch_release(struct dispatch *dispatch);
  */
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
-/* The same for one that has waited for a copy, after OUTCOME_COPY_FIRST. */
+/* The same for one that has waited for a copy, after OUTCOME_COPY_FIRST. Frees ended->judged. */
 void dispatch_after_copy(struct dispatch *dispatch, const struct copies_ended *ended);
+
+/* Ends the copies, when every process of the run is dead, and records the calls that waited for them. */
+void dispatch_end_copies(struct dispatch *dispatch);
 
 #endif

@@ -286,6 +286,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	if (supervisor->session)
 		session_end_programs(supervisor->session);
 	ask_withdraw_all_questions(&supervisor->dispatch);
+	dispatch_end_copies(&supervisor->dispatch);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
 	sink_send_count_of_dropped(&supervisor->report->sink);

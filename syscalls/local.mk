@@ -56,6 +56,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch/registers-x86_64.c \
 	syscalls/arch/registers.h \
 	syscalls/arch/registers.h \
+	syscalls/call/kept.c \
+	syscalls/call/kept.h \
 	syscalls/call/call.c \
 	syscalls/call/call.h \
 	syscalls/call/decode.c \

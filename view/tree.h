@@ -43,6 +43,19 @@ struct task {
 	struct task *next; /* next task of the same bucket: tree.c */
 };
 
+/* A copy that is valid when the task has ended, without what the table owns. exe: that of the copy; borrowed. */
+static inline struct task task_make_copy(const struct task *task, char *exe)
+{
+	struct task copy = *task;
+
+	copy.pidfd = -1;
+	copy.exe = exe;
+	copy.command = NULL;
+	copy.ongoing_nofile_limit_changes = NULL;
+	copy.next = NULL;
+	return copy;
+}
+
 #define EXEC_COMMAND_BYTES_MAX 8192u /* bytes of a command line that are kept; with so many, it may be longer */
 
 struct view;

@@ -173,12 +173,7 @@ static struct question *question_create(const struct seccomp_notif *notification
 		return NULL;
 	question->notification = *notification;
 	question->keys = *keys;
-	question->task = *denied->task;
-	question->task.pidfd = -1;
-	question->task.next = NULL;
-	question->task.command = NULL;
-	question->task.ongoing_nofile_limit_changes = NULL;
-	question->task.exe = strdup(denied->task->exe);
+	question->task = task_make_copy(denied->task, strdup(denied->task->exe));
 	question->answer = (struct call_answer){
 		.uid = -1, .rule = denied->decision.rule, .reason = denied->decision.reason};
 	if (question->task.exe)
@@ -366,7 +361,8 @@ static void ask_perform_approved(struct dispatch *dispatch, struct question *que
 	}
 	if (result == REJUDGE_CANNOT_COPY)
 		question->denied_call->outcome.value = -ENOMEM;
-	if (result != REJUDGE_PERFORMED)
+	if (result != REJUDGE_PERFORMED &&
+	    !(result == REJUDGE_THREAD_IS_DEAD && dispatch_record_killed_call(dispatch, &question->notification)))
 		ask_deny_call_of_question(dispatch, question);
 	question_free(question);
 }
@@ -473,11 +469,10 @@ void ask_withdraw_all_questions(struct dispatch *dispatch)
 		asker->open_question_count--;
 		ask_end_question(dispatch, question, ASK_QUESTION_WITHDRAWN, now_ns);
 	}
-	while (asker && asker->questions_of_copying_calls) { /* they are closed */
+	while (asker && asker->questions_of_copying_calls) { /* closed; dispatch_end_copies() records the calls */
 		struct question *question = asker->questions_of_copying_calls;
 
 		asker->questions_of_copying_calls = question->next;
-		ask_deny_call_of_question(dispatch, question);
 		question_free(question);
 	}
 }

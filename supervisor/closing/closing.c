@@ -77,9 +77,8 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 
 	free(closing->exe);
 	closing->exe = task ? strdup(task->exe) : NULL;
-	closing->task = task ? *task : (struct task){.tid = tid, .tgid = tid};
-	closing->task.pidfd = -1;
-	closing->task.exe = closing->exe ? closing->exe : unknown;
+	closing->task = task_make_copy(task ? task : &(const struct task){.tid = tid, .tgid = tid},
+				       closing->exe ? closing->exe : unknown);
 	closing->waiting_call->task = &closing->task;
 	closing->waiting_call->tid = tid;
 }

@@ -19,6 +19,7 @@ struct copies_call {
 	struct copies_call *next; /* the one that came after it */
 	struct seccomp_notif notification;
 	struct delayed_response awaits; /* only tells whether its thread still waits */
+	struct kept_call *judged;       /* owned */
 	bool needs_copy;                /* false: copies_wait_for_others() */
 };
 
@@ -68,11 +69,22 @@ static struct copies_call *copies_make_call(const struct call *call, const struc
 {
 	struct copies_call *waiting = malloc(sizeof(*waiting));
 
-	if (waiting)
-		*waiting = (struct copies_call){.notification = *notification,
-						.awaits = answer_make_for_later_response(call),
-						.needs_copy = needs_copy};
-	return waiting;
+	if (!waiting)
+		return NULL;
+	*waiting = (struct copies_call){.notification = *notification,
+					.awaits = answer_make_for_later_response(call),
+					.judged = kept_call_create(call),
+					.needs_copy = needs_copy};
+	if (waiting->judged)
+		return waiting;
+	free(waiting);
+	return NULL;
+}
+
+static void copies_free_call(struct copies_call *waiting)
+{
+	free(waiting->judged);
+	free(waiting);
 }
 
 static void copies_append(struct copies *copies, struct copies_call *waiting)
@@ -128,7 +140,7 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 	if (call->outcome.blocking_work) /* else what it was to wait for is done */
 		r = copies_begin_work(copies, &call->outcome);
 	if (r < 0)
-		free(copies_take_first(copies));
+		copies_free_call(copies_take_first(copies));
 	return r;
 }
 
@@ -175,7 +187,8 @@ bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
 	first = copies_take_first(copies);
 	ret_ended->notification = first->notification;
 	ret_ended->start_ns = first->awaits.start_ns;
-	free(first);
+	ret_ended->judged = steal_pointer(&first->judged);
+	copies_free_call(first);
 	return true;
 }
 
@@ -200,10 +213,8 @@ bool copies_check(struct copies *copies)
 	return copies->first;
 }
 
-void copies_free(struct copies *copies)
+void copies_end(struct copies *copies)
 {
-	if (!copies)
-		return;
 	/* Every process of the run is dead, so no call is awaited. */
 	while (copies_are_being_made(copies)) {
 		(void)copies_check(copies);
@@ -211,7 +222,14 @@ void copies_free(struct copies *copies)
 	}
 	if (copies->is_being_made)
 		copies_end_work(copies);
+}
+
+void copies_free(struct copies *copies)
+{
+	if (!copies)
+		return;
+	copies_end(copies);
 	while (copies->first)
-		free(copies_take_first(copies));
+		copies_free_call(copies_take_first(copies));
 	free(copies);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "syscalls/call/call.h"
+#include "syscalls/call/kept.h"
 
 struct copies;
 
@@ -21,11 +21,14 @@ struct copies_ended {
 	struct seccomp_notif notification;
 	uint64_t start_ns; /* when the call was received first */
 	int64_t result;    /* of the work that was done for it; 0: none was */
+	struct kept_call *judged; /* as it was judged before; owned by the caller: free() */
 };
 
 /* 0 or -ENOMEM. SIGUSR1 must have a handler, as for blocking_create(). */
 int copies_create(struct copies **ret_copies);
-/* Ends the copy and waits for the thread. copies may be NULL. */
+/* Ends the copy and waits for the thread, when every process of the run is dead. Then copies_pop() gives all calls. */
+void copies_end(struct copies *copies);
+/* Does so, and frees what is left. copies may be NULL. */
 void copies_free(struct copies *copies);
 
 /*
