@@ -44,6 +44,8 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 	if (fd < 0 && opened < 0 && fd != -ENOENT)
 		bytes->failed = true;
 	if (fstat(opened >= 0 ? opened : fd, &st) == 0) {
+		/* The call may have been approved before it had the file copied. */
+		copying_get_first_number(&call->sandbox->copied_files, &st.st_dev, &st.st_ino);
 		object.dev = st.st_dev;
 		object.ino = st.st_ino;
 		object.type = st.st_mode & S_IFMT;

@@ -32,20 +32,32 @@ static uint64_t copying_find_end_ns(off_t bytes)
 	return io_read_clock_ns() + (uint64_t)(ms < COPYING_MS_MAX ? ms : COPYING_MS_MAX) * NS_PER_MS;
 }
 
-static bool copying_was_tried(const struct copied_files *files, const struct stat *status)
+/* NULL: it was not copied, or long ago. */
+static const struct copied_file *copying_find(const struct copied_files *files, dev_t dev, ino_t ino)
 {
 	for (unsigned i = 0; i < files->count && i < COPIED_FILES_MAX; i++)
-		if (files->file[i].dev == status->st_dev && files->file[i].ino == status->st_ino)
-			return true;
-	return false;
+		if (files->file[i].dev == dev && files->file[i].ino == ino)
+			return &files->file[i];
+	return NULL;
 }
 
-static void copying_note(struct copied_files *files, const struct stat *status)
+void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_t *ino)
+{
+	const struct copied_file *file = copying_find(files, *dev, *ino);
+
+	if (!file)
+		return;
+	*dev = file->first_dev;
+	*ino = file->first_ino;
+}
+
+/* Notes a file that was copied. first: its status before. */
+static void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status)
 {
 	const unsigned at = files->count % COPIED_FILES_MAX;
 
-	files->file[at].dev = status->st_dev;
-	files->file[at].ino = status->st_ino;
+	files->file[at] = (struct copied_file){
+		.dev = status->st_dev, .ino = status->st_ino, .first_dev = first->st_dev, .first_ino = first->st_ino};
 	/* stays at least COPIED_FILES_MAX once it was */
 	files->count = files->count == 2 * COPIED_FILES_MAX - 1 ? COPIED_FILES_MAX : files->count + 1;
 }
@@ -78,7 +90,11 @@ static int copying_try_time(int fd, const char *path)
 	return utimensat(AT_FDCWD, path, times, 0) < 0 ? -errno : 0;
 }
 
-int copying_copy_now(int fd)
+/*
+ * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: this
+ * process may not change it.
+ */
+static int copying_try(int fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	int r = copying_try_attribute(link.path);
@@ -96,11 +112,26 @@ int copying_copy_now(int fd)
 	return r;
 }
 
+int copying_copy_now(struct copied_files *files, int fd, struct stat *status)
+{
+	const struct stat first = *status;
+	const int r = copying_try(fd);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, status) < 0)
+		return -errno;
+	if (status->st_ino != first.st_ino || status->st_dev != first.st_dev)
+		copying_note(files, &first, status);
+	return 0;
+}
+
 /* ---- in a worker thread ---- */
 
 struct copying_work {
 	struct call_work work;
 	struct sandbox *sandbox; /* borrowed */
+	struct stat first;       /* of the file, before it is copied */
 	int error;               /* 0, or -errno with which the file could not be copied */
 	copying_count_fn *count; /* NULL: the copy does not count */
 };
@@ -113,7 +144,7 @@ static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(vo
 	struct copying_work *copying = (struct copying_work *)work;
 
 	do
-		copying->error = copying_copy_now(fd);
+		copying->error = copying_try(fd);
 	while (copying->error == -EINTR && go_on(ctx));
 	return 0;
 }
@@ -126,19 +157,24 @@ static void copying_end_work(struct call_work *work, int fd, int64_t result)
 	(void)result;
 	if (copying->error == -EINTR || fstat(fd, &status) < 0)
 		return;
-	copying_note(&copying->sandbox->copied_files, &status);
+	copying_note(&copying->sandbox->copied_files, &copying->first, &status);
 	if (copying->error == 0 && copying->count)
 		copying->count(copying->sandbox->disk, fd);
 }
 
 static void copying_free_work(struct call_work *work)
 {
+	const struct copying_work *copying = (const struct copying_work *)work;
+
+	if (copying->sandbox->copied_files.now == copying)
+		copying->sandbox->copied_files.now = NULL;
 	free(work);
 }
 
 /* Lets a worker have the file copied, after which the call is judged again. -1 with the outcome. */
-static int copying_give_to_worker(struct call *call, int fd, copying_count_fn *count)
+static int copying_give_to_worker(struct call *call, int fd, const struct stat *status, copying_count_fn *count)
 {
+	struct copied_files *files = &call->sandbox->copied_files;
 	struct copying_work *copying = malloc(sizeof(*copying));
 	const int copied = copying ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 
@@ -149,7 +185,10 @@ static int copying_give_to_worker(struct call *call, int fd, copying_count_fn *c
 	*copying = (struct copying_work){
 		.work = {.run = copying_run_work, .end = copying_end_work, .free = copying_free_work},
 		.sandbox = call->sandbox,
+		.first = *status,
 		.count = count};
+	if (!files->now) /* else the call waits for another one, and the work is freed */
+		files->now = copying;
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = copied;
 	call->outcome.blocking_work = &copying->work;
@@ -167,6 +206,19 @@ static bool copying_may_be_made(int fd)
 	       (system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == COPYING_FUSE_SUPER_MAGIC);
 }
 
+int copying_await(struct call *call, int fd, const char *name)
+{
+	const struct copying_work *now = call->sandbox->copied_files.now;
+	struct stat status;
+
+	if (!now || call->copies_inline || call_is_only_judged(call) ||
+	    fstatat(fd, name, &status, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 || status.st_ino != now->first.st_ino ||
+	    status.st_dev != now->first.st_dev)
+		return 0;
+	call->outcome.kind = OUTCOME_COPY_FIRST;
+	return -1;
+}
+
 int copying_begin(struct call *call, int fd, copying_count_fn *count)
 {
 	struct sandbox *sandbox = call->sandbox;
@@ -176,8 +228,8 @@ int copying_begin(struct call *call, int fd, copying_count_fn *count)
 	    !copying_may_be_made(fd))
 		return 0;
 	if (status.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline &&
-	    !copying_was_tried(&sandbox->copied_files, &status))
-		return copying_give_to_worker(call, fd, count);
+	    !copying_find(&sandbox->copied_files, status.st_dev, status.st_ino))
+		return copying_give_to_worker(call, fd, &status, count);
 	/* the call copies what is small, and what the worker could not */
 	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(status.st_size));
 	return 0;

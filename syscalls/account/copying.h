@@ -7,9 +7,11 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 #define CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct call;
+struct copying_work;
 struct disk;
 
 /* Counts a copied file for limits.disk. */
@@ -19,13 +21,19 @@ typedef void copying_count_fn(struct disk *disk, int fd);
 #define COPYING_QUICK_BYTES (64 * 1024)    /* the copy of a smaller file is not timed */
 #define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker thread */
 
-/* The files that workers have had copied last, or tried to. */
+struct copied_file {
+	dev_t dev;
+	ino_t ino;
+	/* before the copy: one of several names gets a number of its own */
+	dev_t first_dev;
+	ino_t first_ino;
+};
+
+/* The files that were copied last, or that workers have tried to have copied. */
 struct copied_files {
-	struct {
-		dev_t dev;
-		ino_t ino;
-	} file[COPIED_FILES_MAX];
+	struct copied_file file[COPIED_FILES_MAX];
 	unsigned count; /* all, of which the last ones are in file[] */
+	const struct copying_work *now; /* of the file that a worker has copied at this moment; NULL: none */
 };
 
 /*
@@ -37,9 +45,19 @@ struct copied_files {
 int copying_begin(struct call *call, int fd, copying_count_fn *count);
 
 /*
- * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: this
- * process may not change it.
+ * To be called before a call removes the name of a file, empties it or links it. The kernel makes the call wait while
+ * the file is copied, and with it the supervisor thread. name: below fd; "": the file of fd. 0; or -1 with
+ * OUTCOME_COPY_FIRST: the call is judged again when the worker has ended.
  */
-int copying_copy_now(int fd);
+int copying_await(struct call *call, int fd, const char *name);
+
+/*
+ * Has the overlay copy the file of fd now, and returns its new status in *status. 0, or -errno: this process may not
+ * change it.
+ */
+int copying_copy_now(struct copied_files *files, int fd, struct stat *status);
+
+/* The numbers that a file had before its copy got others, of which *ret_dev and *ret_ino are. */
+void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_t *ino);
 
 #endif

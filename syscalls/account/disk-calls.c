@@ -117,6 +117,8 @@ int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how
 
 	if (call_is_only_judged(call))
 		return 0;
+	if (copying_await(call, fd, "") < 0)
+		return -1;
 	counts = disk_copy_is_to_count(call, i, fd, &status, &in_memory);
 	/* A file of several names is copied now: its number is then its own, and not that of the other names. */
 	if (counts && (how != DISK_EMPTIES || status.st_nlink > 1))
@@ -129,7 +131,7 @@ int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how
 	if (!counts)
 		return 0;
 	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
-	if (status.st_nlink > 1 && (copying_copy_now(fd) < 0 || fstat(fd, &status) < 0)) {
+	if (status.st_nlink > 1 && copying_copy_now(&call->sandbox->copied_files, fd, &status) < 0) {
 		disk->names_bytes += bytes; /* no entry: another name of the file would count as copied by it */
 		return 0;
 	}

@@ -201,7 +201,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 	       file_place_has_mount_below(call, &call->resolved_place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
-	if (parent < 0 || busy || file_record_before_change(call, 0) < 0)
+	if (parent < 0 || busy || copying_await(call, parent, name) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	removal = disk_begin_removal(call, 0, parent, name);
 	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')

@@ -218,7 +218,8 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	if (rename_refuse_unmovable_object(call, &end[0], 0, 1) < 0 ||
 	    (exchange && rename_refuse_unmovable_object(call, &end[1], 1, 0) < 0))
 		return -1;
-	if (rename_count_copy(call, &end[0], 0) < 0 || (exchange && rename_count_copy(call, &end[1], 1) < 0))
+	if (rename_count_copy(call, &end[0], 0) < 0 ||
+	    (exchange ? rename_count_copy(call, &end[1], 1) : copying_await(call, end[1].parent_fd, end[1].name)) < 0)
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
 		if (i == 1 && end[1].exists)

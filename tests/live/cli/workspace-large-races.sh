@@ -31,6 +31,7 @@ for name in A B C program; do
 done
 dd if=/usr/bin/true of="$W/program" conv=notrunc status=none
 chmod 755 "$W/program"
+head -c 256M /dev/zero | tr '\0' x >"$W/D"
 for ((i = 0; i < 20; i++)); do head -c 9M /dev/zero | tr '\0' x >"$W/f$i"; done
 chmod 444 "$W"/f*
 if [ "$(id -u)" = 0 ]; then
@@ -120,6 +121,56 @@ def killed():
         os.waitpid(child, 0)
     os.chmod('f0', 0o600)
 
+def begin(change, *args):
+    """A child that makes a call, which goes on; its number."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, b'.')
+        change(*args)
+        os._exit(0)
+    os.read(reader, 1)
+    time.sleep(0.1)
+    return child
+
+def recorded():
+    """Calls that are killed while they wait for a copy, and such that wait when the run ends."""
+    for child in begin(os.chmod, 'A', 0o600), begin(os.truncate, 'A', 5), begin(os.rename, 'B', 'BB'):
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    begin(os.chmod, 'C', 0o600)
+    begin(os.utime, 'C', (1, 1))
+    print('done', flush=True)
+    os._exit(0)
+
+def beside(change):
+    """Others go on while a call waits for the copy of the file whose name it removes, or which it empties."""
+    child = begin(os.chmod, 'D', 0o600)
+    begun = last = time.monotonic()
+    gap, waiting = 0, begin(change)
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        os.stat('.')
+        gap, last = max(gap, time.monotonic() - last), time.monotonic()
+        time.sleep(0.005)
+    assert last - begun < 0.2 or gap < (last - begun) / 2, (gap, last - begun)
+    assert os.waitpid(waiting, 0)[1] == 0
+
+def over():
+    os.close(os.open('new', os.O_CREAT))
+    os.rename('new', 'D')
+
+def unlinked():
+    beside(lambda: os.unlink('D'))
+    assert not os.path.exists('D')
+
+def overwritten():
+    beside(over)
+    assert os.stat('D').st_size == 0
+
+def emptied():
+    beside(lambda: os.close(os.open('D', os.O_WRONLY | os.O_TRUNC)))
+    assert os.stat('D').st_size == 0 and os.stat('D').st_mode & 0o777 == 0o600
+
 def names():
     """Files of two names, many at once."""
     together(*[lambda i=i: os.chmod('f%d' % i, 0o600) for i in range(18)])
@@ -127,7 +178,7 @@ def names():
 globals()[sys.argv[1]]()
 print('done')
 END
-for what in modes exchange flip running watched many; do
+for what in modes exchange flip running watched many unlinked overwritten emptied; do
 	cow --pids 2000 -- "$PYTHON" "$T/program.py" $what
 	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "$what: $(told)"
 	discard_all
@@ -144,6 +195,18 @@ cow --disk 30M -- "$PYTHON" "$T/program.py" names
 [ "$(jq -r .status "$T/result")" = limit ] || fail "two names: $(told)"
 [ "$(used)" -le 30 ] || fail "two names: $(used) MiB of 30"
 rm "$W"/g*
+discard_all
+
+# All judged calls are in the log.
+cow --audit "$T/log" -- "$PYTHON" "$T/program.py" recorded
+[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "recorded: $(told)"
+jq -r 'select(.right == "w" and (.resolved | test("/w/[ABC]$"))) | "\(.syscall) \(.path) \(.verdict) \(.errno // "")"' \
+	"$T/log" | sed 's/ allow EINTR$//; s/ allow $//' | sort >"$T/recorded"
+printf '%s\n' 'chmod A' 'chmod C' 'rename B' 'truncate A' 'utimensat C' | diff - "$T/recorded" >"$T/differs" ||
+	fail "recorded: $(cat "$T/differs")"
+[ "$(jq .calls.judged "$T/result")" = "$(jq -s 'map(select(.verdict)) | length' "$T/log")" ] ||
+	fail "recorded: $(jq .calls.judged "$T/result") judged"
+"$CALLGATE" audit verify "$T/log" >"$T/out" 2>&1 || fail "recorded: $(cat "$T/out")"
 discard_all
 
 # The time of the copy is in the log.
@@ -171,22 +234,34 @@ discard_all
 cat >"$T/p.json" <<END
 {"version": 1, "name": "asks", "on_deny": "ask", "filesystem": {
 "read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/beside.py"], "exec": ["/usr", "/bin", "/lib", "/lib64"],
-"write": ["@workdir"], "deny": ["@workdir/A"]}}
+"write": ["@workdir"], "deny": ["@workdir/A", "@workdir/small"]}}
 END
-for answer in once run; do
+asked() # ANSWER FILE OPTION… -- PROGRAM…: one question, about FILE, which changes
+{
+	local answer=$1 file=$2
+	shift 2
 	rm -f "$T/s" "$T/asked"
-	"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" $answer 2>"$T/approver.err" &
+	"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$answer" 2>"$T/approver.err" &
 	approver=$!
 	awaited test -S "$T/s" || die "no approver: $(cat "$T/approver.err")"
-	cg run -p "$T/p.json" --json --cow -w "$W" --approve "socket:$T/s" -- "$PYTHON" "$T/beside.py" \
-		>"$T/result" 2>"$T/err"
+	cg run -p "$T/p.json" --json --cow -w "$W" --approve "socket:$T/s" "$@" >"$T/result" 2>"$T/err"
 	wait $approver
 	[ "$(jq -r .stdout "$T/result")" = "done" ] ||
 		fail "asked, $answer: $(told) $(cat "$T/approver.err" "$T/asked")"
+	[ "$(jq -s 'map(select(.type == "question")) | length' "$T/asked")" = 1 ] || fail "asked: $(cat "$T/asked")"
 	id=$(jq -r .workspace.id "$T/result")
-	[ "$(ws diff "$id" | cut -d ' ' -f 1-3)" = "M  A" ] || fail "asked, $answer: $(ws diff "$id" 2>&1)"
+	[ "$(ws diff "$id" | cut -d ' ' -f 1-3)" = "M  $file" ] || fail "asked, $answer: $(ws diff "$id" 2>&1)"
 	discard_all
-done
+}
+asked once A -- "$PYTHON" "$T/beside.py"
+asked run A -- "$PYTHON" "$T/beside.py"
+# The copy of a file of two names has another number than the file.
+ln "$W/A" "$W/A2"
+echo small >"$W/small"
+ln "$W/small" "$W/small2"
+asked once A -- "$PYTHON" "$T/beside.py"
+asked once small --disk 3G -- "$PYTHON" -c 'print(__import__("os").chmod("small", 0o600) or "done")'
+rm "$W/A2" "$W"/small*
 
 # after_read stops the threads of the run. One whose call waits for a copy makes it as it would without.
 cat >"$T/after.json" <<END
