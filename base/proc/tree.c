@@ -12,6 +12,7 @@
 #include "base/proc/stat.h"
 
 #define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
+#define PROCTREE_LISTED_BYTES 64u    /* of directory entries that are read at once: two processes */
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, const struct procstat *stat)
 {
@@ -36,27 +37,44 @@ static int proctree_compare_pids(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
+/* Reads the process to which an entry of /proc belongs, if it is one. 0 or -ENOMEM. */
+static int proctree_read_process(int proc_fd, const char *name, struct proctree *tree)
+{
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	struct procstat stat;
+	int r = pid > 0 ? procstat_read_at(proc_fd, pid, &stat) : -EPERM;
+
+	if (r == 0)
+		return proctree_add_entry(tree, pid, &stat);
+	tree->has_missed_processes |= r != -EPERM;
+	return 0;
+}
+
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
 	/* proc_fd is an O_PATH descriptor, which cannot be read: open the directory again. */
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(proc_fd, proc_fd < 0 ? "/proc" : "."));
-	const struct dirent *entry;
-	int r = dir ? 0 : -errno;
+	_cleanup_close_ int dir = io_open_dir(proc_fd, proc_fd < 0 ? "/proc" : ".");
+	_Alignas(struct dirent64) char buffer[sizeof(struct dirent64)];
+	ssize_t got = 0;
+	int r = dir < 0 ? dir : 0;
 
 	*ret_tree = (struct proctree){.newest_before = -1, .newest_after = -1};
-	while (r == 0 && (entry = io_read_entry(dir, &r))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		struct procstat stat;
+	while (r == 0) {
+		/* Few entries at a time, since a process that ends between this list and its turn is missed. */
+		got = getdents64(dir, buffer, PROCTREE_LISTED_BYTES);
+		if (got < 0 && errno == EINVAL) /* a longer name, which is no pid */
+			got = getdents64(dir, buffer, sizeof(buffer));
+		if (got <= 0)
+			break;
+		for (ssize_t at = 0; r == 0 && at < got;) {
+			const struct dirent64 *entry = (const void *)(buffer + at);
 
-		if (pid <= 0)
-			continue; /* the name is no pid */
-		r = procstat_read_at(proc_fd, pid, &stat);
-		if (r == 0)
-			r = proctree_add_entry(ret_tree, pid, &stat);
-		else
-			ret_tree->has_missed_processes |= r != -EPERM;
-		r = r == -ENOMEM ? r : 0;
+			r = proctree_read_process(proc_fd, entry->d_name, ret_tree);
+			at += entry->d_reclen;
+		}
 	}
+	if (got < 0)
+		r = -errno;
 	if (ret_tree->entry_count > 0)
 		qsort(ret_tree->entry, ret_tree->entry_count, sizeof(*ret_tree->entry), proctree_compare_pids);
 	return r;
@@ -119,10 +137,12 @@ bool proctree_may_miss_descendants(const struct proctree *before, const struct p
 		return true;
 	/* A zombie may have ended after /proc had listed it, as those which are missing, unless it was one before. */
 	for (size_t i = 0; i < now->entry_count; i++) {
-		const struct proctree_entry *earlier =
-			now->entry[i].is_zombie && same_pids ? proctree_find_entry(before, now->entry[i].pid) : NULL;
+		const struct proctree_entry *earlier;
 
-		if (now->entry[i].is_zombie && (!earlier || !earlier->is_zombie))
+		if (!now->entry[i].is_zombie || now->entry[i].place == PROCTREE_NOT_DESCENDANT)
+			continue;
+		earlier = same_pids ? proctree_find_entry(before, now->entry[i].pid) : NULL;
+		if (!earlier || !earlier->is_zombie)
 			return true;
 	}
 	return false;

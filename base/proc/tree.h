@@ -43,9 +43,9 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 int proctree_read_exactly(int machine_proc_fd, struct proctree *ret_tree);
 
 /*
- * Whether a descendant of the process that reads may have run all the while and is missing in `now`, the snapshot that
- * was taken after `before`. Processes that fork and end at once get past a list: the parent has ended when its turn
- * comes, and the child has a pid that was passed already.
+ * Whether a descendant of the process that reads may have run all the while and is missing in `now`, the snapshot
+ * that was taken after `before`, and whose descendants are marked. Processes that fork and end at once get past a
+ * list: the parent has ended when its turn comes, and the child has a pid that was passed already.
  */
 bool proctree_may_miss_descendants(const struct proctree *before, const struct proctree *now);
 

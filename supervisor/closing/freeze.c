@@ -142,8 +142,8 @@ static int freeze_interrupt_new_threads(struct freeze *freeze, const struct clos
 	struct proctree tree;
 	int r = proctree_read_exactly(options->sandbox->machine_proc_fd, &tree);
 
-	*ret_new = proctree_may_miss_descendants(&freeze->processes, &tree);
 	proctree_mark_descendants(&tree, getpid());
+	*ret_new = proctree_may_miss_descendants(&freeze->processes, &tree);
 	/* The newest first: it may be about to fork and to end. */
 	for (size_t i = tree.entry_count; r == 0 && i > 0; i--)
 		if (!view_hides_process(view, tree.entry[i - 1].pid) &&

@@ -84,9 +84,10 @@ static int disk_search_new_processes(int machine_proc_fd, struct proctree *known
 {
 	struct proctree tree;
 	int found = proctree_read_exactly(machine_proc_fd, &tree) < 0 ? 1 : 0;
-	bool fresh = proctree_may_miss_descendants(known, &tree);
+	bool fresh;
 
 	proctree_mark_descendants(&tree, getpid());
+	fresh = proctree_may_miss_descendants(known, &tree);
 	for (size_t i = 0; found == 0 && i < tree.entry_count; i++) {
 		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find_entry(known, entry->pid);
 

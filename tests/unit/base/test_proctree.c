@@ -169,6 +169,8 @@ START_TEST(knows_what_may_be_missing)
 	ck_assert(proctree_may_miss_descendants(&before, &missed));
 	ck_assert(proctree_may_miss_descendants(&before, &ended));
 	ck_assert(proctree_may_miss_descendants(&(struct proctree){.newest_after = 60}, &unchanged));
+	died[1].place = PROCTREE_NOT_DESCENDANT;
+	ck_assert(!proctree_may_miss_descendants(&before, &ended));
 }
 END_TEST
 
