@@ -105,11 +105,7 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 
 /* ---- removing ---- */
 
-/*
- * True when the layer of a directory has no entry, or would have none once it is made, and the directory itself was
- * not changed.
- */
-static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_path)
+bool workspace_dir_is_empty(int workspace_fd, size_t at, const char *dir_path)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 	const int fd = layer < 0 ? layer : io_open_dir(layer, "upper");
@@ -121,11 +117,6 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 	if (fd < 0)
 		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, at, dir_path) == 0;
 	return dir && !io_read_entry(dir, &error) && error == 0; /* what cannot be read is kept */
-}
-
-bool workspace_overlay_is_empty(int workspace_fd, size_t at, const char *dir)
-{
-	return !workspace_is_copy(workspace_fd, at) && store_layer_is_empty(workspace_fd, at, dir);
 }
 
 static bool store_is_kept(int workspace_fd)
@@ -339,7 +330,7 @@ bool workspace_is_empty(int workspace_fd)
 	if (store_is_kept(workspace_fd))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!store_parse_dir(info, i, &workspace) || !store_layer_is_empty(workspace_fd, i, workspace.dir))
+		if (!store_parse_dir(info, i, &workspace) || !workspace_dir_is_empty(workspace_fd, i, workspace.dir))
 			return false;
 	return count > 0; /* what does not say its directories is kept */
 }

@@ -51,10 +51,10 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 bool workspace_is_empty(int workspace_fd);
 
 /*
- * True when nothing was written to the overlay of directory `at`. False for a copy, which would have to be walked, and
- * when that cannot be read.
+ * True when the layer of directory `at`, of this path, has no entry, or would have none once it is made, and the
+ * directory itself was not changed. False when that cannot be read. A copy is walked, until something has changed.
  */
-bool workspace_overlay_is_empty(int workspace_fd, size_t at, const char *dir);
+bool workspace_dir_is_empty(int workspace_fd, size_t at, const char *dir_path);
 
 /*
  * Removes a workspace for good, also a locked one; for workspace_discard() and the run itself. Ids are checked by the

@@ -26,7 +26,7 @@ static void workspace_tell(const struct run *run, size_t at)
 {
 	const char *dir = run->workspace_dirs.item[at];
 
-	if (workspace_overlay_is_empty(run->workspace_fd, at, dir))
+	if (workspace_dir_is_empty(run->workspace_fd, at, dir))
 		cli_note("callgate: nothing was written to %s; its workspace is %s (callgate ws discard)", dir,
 			 run->scratch.id);
 	else
