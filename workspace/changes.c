@@ -270,7 +270,7 @@ static int search_compare_name(struct search *search, const struct pending_dir *
 	if (upper >= 0 && workspace_is_removed(search->layer, &pair.upper))
 		close_fd(&upper);
 	if (upper >= 0)
-		error = closed_open(search->layer->closed, upper, &pair.upper);
+		error = closed_open(search->layer->closed, path, upper, &pair.upper);
 	base = error < 0 ? -1 : search_open_entry(base_dir_fd, name, &pair.base, &error);
 	pair.base_fd = base;
 	pair.upper_fd = upper;
@@ -366,7 +366,7 @@ static int search_open_roots(const struct workspace_layer *layer, struct entry_p
 	*ret_roots = (struct entry_pair){.base_fd = layer->base_fd, .upper_fd = layer->upper_fd};
 	if (fstat(layer->base_fd, &ret_roots->base) < 0 || fstat(layer->upper_fd, &ret_roots->upper) < 0)
 		return -errno;
-	return closed_open(layer->closed, layer->upper_fd, &ret_roots->upper);
+	return closed_open(layer->closed, "", layer->upper_fd, &ret_roots->upper);
 }
 
 /*

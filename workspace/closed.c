@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 #include "base/io.h"
 
 #define CLOSED_NAME "closed"
-#define CLOSED_BYTES_MAX ((size_t)64 << 20) /* most bytes of the file, of lines such as "1234 0644" */
+#define CLOSED_BYTES_MAX \
+	((size_t)64 << 20) /* most bytes of the file, of texts such as "644 5:a/dir", each with NULs around it */
 
 struct closed_entry {
 	ino_t inode;
@@ -64,18 +66,33 @@ static int closed_add(struct closed *closed, ino_t inode, mode_t mode)
 	return 0;
 }
 
-/* Adds what is in the text. A last line that was not wholly written is none: nothing was changed then. 0 or -ENOMEM. */
-static int closed_parse(struct closed *closed, const char *text)
+/* The inode number of an entry of the layer; 0: it is not there. */
+static ino_t closed_find_inode(int upper_fd, const char *path)
 {
-	const char *end;
+	_cleanup_close_ int fd =
+		openat2_retry(upper_fd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Adds what is in the text. One that was not wholly written is none: nothing was changed then. 0 or -ENOMEM. */
+static int closed_parse(struct closed *closed, int upper_fd, const char *text, size_t len)
+{
 	int r = 0;
 
-	for (; r == 0 && (end = strchr(text, '\n')); text = end + 1) {
-		unsigned long long inode;
+	for (const char *at = text; r == 0 && at < text + len; at += strlen(at) + 1) {
 		unsigned mode;
+		size_t path_len;
+		int start = 0;
+		ino_t inode;
 
-		if (sscanf(text, "%llu %o", &inode, &mode) == 2)
-			r = closed_add(closed, (ino_t)inode, (mode_t)mode & 07777);
+		if (sscanf(at, "%o %zu:%n", &mode, &path_len, &start) != 2 || start == 0 ||
+		    strlen(at + start) != path_len)
+			continue;
+		inode = closed_find_inode(upper_fd, at + start);
+		if (inode != 0)
+			r = closed_add(closed, inode, (mode_t)mode & 07777);
 	}
 	return r;
 }
@@ -83,6 +100,7 @@ static int closed_parse(struct closed *closed, const char *text)
 int closed_load(int dir_fd, struct closed **ret_closed)
 {
 	struct closed *closed = calloc(1, sizeof(*closed));
+	_cleanup_close_ int upper = openat(dir_fd, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 	int r;
@@ -91,7 +109,7 @@ int closed_load(int dir_fd, struct closed **ret_closed)
 		return -ENOMEM;
 	closed->dir_fd = dir_fd;
 	r = io_read_file(dir_fd, CLOSED_NAME, CLOSED_BYTES_MAX, &text, &len);
-	r = r == -ENOENT ? 0 : r < 0 ? r : closed_parse(closed, text);
+	r = r == -ENOENT ? 0 : r < 0 ? r : closed_parse(closed, upper, text, len);
 	if (r < 0)
 		closed_free(closed);
 	else
@@ -117,18 +135,18 @@ void closed_fix_status(const struct closed *closed, struct stat *st)
 }
 
 /* Writes an entry to the file, and forces it to the disk. 0 or -errno. */
-static int closed_write(const struct closed *closed, ino_t inode, mode_t mode)
+static int closed_write(const struct closed *closed, const char *path, mode_t mode)
 {
 	_cleanup_close_ int fd =
 		openat(closed->dir_fd, CLOSED_NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char line[64];
-	const int len = snprintf(line, sizeof(line), "\n%llu %o\n", (unsigned long long)inode, (unsigned)mode);
-	int r = fd < 0 ? -errno : io_write_all(fd, line, (size_t)len);
+	char line[PATH_MAX + 64] = ""; /* a NUL first: what is before may not have been wholly written */
+	const int len = snprintf(line + 1, sizeof(line) - 1, "%o %zu:%s", (unsigned)mode, strlen(path), path);
+	int r = fd < 0 ? -errno : io_write_all(fd, line, (size_t)len + 2);
 
 	return r < 0 ? r : fdatasync(fd) < 0 ? -errno : 0;
 }
 
-int closed_open(struct closed *closed, int fd, struct stat *st)
+int closed_open(struct closed *closed, const char *path, int fd, struct stat *st)
 {
 	const mode_t needs = S_ISDIR(st->st_mode) ? S_IRUSR | S_IXUSR : S_ISREG(st->st_mode) ? S_IRUSR : 0;
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
@@ -140,7 +158,7 @@ int closed_open(struct closed *closed, int fd, struct stat *st)
 	if ((st->st_mode & needs) == needs || st->st_uid != geteuid() || closed_has(closed, st->st_ino) ||
 	    faccessat(AT_FDCWD, link.path, needs & S_IXUSR ? R_OK | X_OK : R_OK, AT_EACCESS) == 0)
 		return 0;
-	r = closed_write(closed, st->st_ino, st->st_mode & 07777);
+	r = closed_write(closed, path, st->st_mode & 07777);
 	if (r == 0)
 		r = closed_add(closed, st->st_ino, st->st_mode & 07777);
 	if (r == 0 && chmod(link.path, (st->st_mode & 07777) | needs) < 0)

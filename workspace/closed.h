@@ -1,7 +1,8 @@
 /*
  * Entries of a layer that the program has closed to its own user, such as by `chmod 0`. They are made readable when
  * they are first compared, and stay so: the layer is callgate's. Which mode each has is in the file 0/closed, and is on
- * the disk before the entry is changed. As root, nothing is closed.
+ * the disk before the entry is changed. It has paths, because a workspace may be moved to another file system. As root,
+ * nothing is closed.
  */
 #ifndef CALLGATE_WORKSPACE_CLOSED_H
 #define CALLGATE_WORKSPACE_CLOSED_H
@@ -10,7 +11,7 @@
 
 struct closed;
 
-/* Loads what is in the file of the layer; none: nothing is closed yet. dir_fd: borrowed. 0 or -errno. */
+/* Loads what is in the file of the layer; none: nothing is closed yet. dir_fd: has 0/upper; borrowed. 0 or -errno. */
 int closed_load(int dir_fd, struct closed **ret_closed);
 void closed_free(struct closed *closed);
 
@@ -19,8 +20,9 @@ void closed_fix_status(const struct closed *closed, struct stat *st);
 
 /*
  * Makes a regular file or directory readable, and a directory searchable, for its owner, if that is the caller. fd: the
- * entry, open with O_PATH; st: its status, which keeps the mode that the program has left. 0 or -errno.
+ * entry, open with O_PATH; path: of it, below 0/upper; st: its status, which keeps the mode that the program has left.
+ * 0 or -errno.
  */
-int closed_open(struct closed *closed, int fd, struct stat *st);
+int closed_open(struct closed *closed, const char *path, int fd, struct stat *st);
 
 #endif

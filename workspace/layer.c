@@ -162,7 +162,7 @@ static int layer_open_closed(int workspace_fd, size_t at, const char *upper_name
 	r = closed_load(layer, &closed);
 	if (r < 0)
 		return r;
-	r = closed_open(closed, upper, &st);
+	r = closed_open(closed, "", upper, &st);
 	closed_free(closed);
 	return r;
 }

@@ -216,6 +216,21 @@ if [ "$(id -u)" != 0 ]; then
 		ws discard "$id" || fail "discard"
 	done
 fi
+# What was opened in the layer has the mode that the program has left also when the workspace was moved: its inode
+# numbers are others then. (doc/workspaces.md)
+play 'echo new >new; ln new linked; chmod 0 new; mkdir made; echo in >made/in; chmod 300 made; chmod 200 f'
+ws diff "$id" >/dev/null
+mkdir -p "$T/other"
+mkdir -m 700 "$T/other/callgate-$(id -u)" "$T/other/callgate-$(id -u)/workspaces"
+rmdir "$TMPDIR"/callgate-*/workspaces/"$id"/*/work/* 2>/dev/null # closed to its own user
+cp -a "$TMPDIR"/callgate-*/workspaces/"$id" "$T/other/callgate-$(id -u)/workspaces" || fail "cp -a"
+ws discard "$id" || fail "moved: discard"
+TMPDIR=$T/other applies 0 moved
+has_mode moved new 0
+has_mode moved linked 0
+has_mode moved made 300
+has_mode moved f 200
+TMPDIR=$T/other ws discard "$id" || fail "moved: discard"
 open_all
 discard_all
 [ -n "${WORKSPACE_COW:-}" ] || WORKSPACE_COW=--cow=copy bash "$0" || fail "by a copy"
