@@ -50,6 +50,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/quota.c \
 	agents/e2b/rpc.c \
 	agents/e2b/sandbox.c \
+	agents/e2b/spares.c \
+	agents/e2b/spares.h \
 	agents/e2b/template.c \
 	agents/e2b/upload.c \
 	agents/e2b/usage.c \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "agents/e2b/private.h"
+#include "agents/e2b/spares.h"
 #include "agents/slist.h"
 
 #define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are being made at a time */
@@ -105,12 +106,12 @@ void admission_serve_queue(struct e2b *e2b)
 
 	while (!e2b->is_stopping && admission_may_start_sandbox(e2b) && (waiting = admission_choose_next(e2b))) {
 		waiting->key->admitted_count_at_last_turn = ++e2b->admitted_request_count;
-		/* Unlinked first: when a sandbox cannot be made, e2b_sandbox_start() calls this function again. */
+		/* Unlinked first: when a sandbox cannot be made, spares_give_or_make() calls this function again. */
 		waiting_request_unlink(waiting);
 		http_set_owner(waiting->request, NULL, NULL);
 		if (admission_check_quota(waiting->key, waiting->template, waiting->request))
-			e2b_sandbox_start(e2b, waiting->key, waiting->template, waiting->request,
-					  &waiting->create_options);
+			spares_give_or_make(e2b, waiting->key, waiting->template, waiting->request,
+					    &waiting->create_options);
 		waiting_request_free(waiting);
 	}
 }

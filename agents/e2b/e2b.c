@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agents/e2b/private.h"
+#include "agents/e2b/spares.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -251,7 +252,7 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 	if (error == 0) {
 		templates_load_all(e2b);
 		for (struct e2b_template *template = e2b->templates; template; template = template->next)
-			e2b_spares_refill(e2b, template);
+			spares_refill(e2b, template);
 		*ret_e2b = e2b;
 	} else {
 		e2b_free(e2b);

@@ -158,16 +158,24 @@ struct e2b_create_options {
 	bool requires_token, pauses_at_timeout;
 };
 
-/* Gives the client a spare, or starts to make a sandbox. The request is answered when the sandbox is ready. */
-void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
-		       struct http_request *request, const struct e2b_create_options *create_options);
+/* Starts to make a sandbox for a client. The request is answered when the sandbox is ready. */
+void e2b_sandbox_make(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template, struct http_request *request,
+		      const struct e2b_create_options *create_options);
 
-/* Makes the spares that the template lacks, one after the other. */
-void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template);
+/*
+ * Starts the session of a sandbox, and then its setup. on_made: both are done, or have failed; on_end: the session has
+ * ended. 0 or -errno.
+ */
+int e2b_sandbox_start_session(struct e2b_sandbox *box, void (*on_made)(struct e2b_sandbox *box, const char *error),
+			      void (*on_end)(void *data));
+/* Takes the sandbox off its list and out of the counts and quotas. */
+void e2b_sandbox_unlink(struct e2b_sandbox *box);
+/* Frees the sandbox, also one that was not made completely, and ends its session. */
+void e2b_sandbox_free(struct e2b_sandbox *box);
 
 #define ADMISSION_RETRY_AFTER_S "2" /* for the header Retry-After of 429 */
 /*
- * Calls e2b_sandbox_start() as soon as the server has room for one more sandbox: admission.c. Answers 429 if the key
+ * Calls spares_give_or_make() as soon as the server has room for one more sandbox: admission.c. Answers 429 if the key
  * has no quota left.
  */
 void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,

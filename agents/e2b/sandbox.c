@@ -1,4 +1,4 @@
-/* The sandboxes of the server: makes, finds, describes and ends them; keeps spares ready. */
+/* The sandboxes of the server: makes, finds, describes and ends them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define SANDBOX_ARGUMENTS_MAX 220u  /* most arguments of `callgate session create` */
-#define SPARE_START_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
+#define SANDBOX_ARGUMENTS_MAX 220u      /* most arguments of `callgate session create` */
 #define SANDBOX_SETUP_TIMEOUT_MS 60000u /* time that a template's setup command may take in a new sandbox */
-#define SPARE_REFILL_DELAY_MS 50u /* between giving away a spare and making a new one */
-#define SPARE_RETRY_DELAY_MS 1000u /* while there is no room for the descriptors of one more */
 
 struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 {
@@ -25,8 +22,7 @@ struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 	return found && found->is_ready ? found : NULL;
 }
 
-/* Takes the sandbox off its list and out of the counts and quotas. */
-static void e2b_sandbox_unlink(struct e2b_sandbox *box)
+void e2b_sandbox_unlink(struct e2b_sandbox *box)
 {
 	struct e2b_sandbox **list = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
 
@@ -41,7 +37,7 @@ static void e2b_sandbox_unlink(struct e2b_sandbox *box)
 	keys_return_quota(box->key, box->template);
 }
 
-static void e2b_sandbox_free(struct e2b_sandbox *box)
+void e2b_sandbox_free(struct e2b_sandbox *box)
 {
 	struct e2b *e2b = box->e2b;
 
@@ -261,13 +257,8 @@ static void e2b_sandbox_on_session_ready(void *data, const char *error)
 		box->on_made(box, sandbox_describe_error(-r));
 }
 
-/*
- * Starts the session of a sandbox, and then its setup. on_made: both are done, or have failed; on_end: the session has
- * ended. 0 or -errno.
- */
-static int e2b_sandbox_start_session(struct e2b_sandbox *box,
-				     void (*on_made)(struct e2b_sandbox *box, const char *error),
-				     void (*on_end)(void *data))
+int e2b_sandbox_start_session(struct e2b_sandbox *box, void (*on_made)(struct e2b_sandbox *box, const char *error),
+			      void (*on_end)(void *data))
 {
 	_cleanup_free_ char *log_path = NULL;
 	_cleanup_free_ const char **arguments = e2b_sandbox_make_arguments(box, &log_path);
@@ -294,146 +285,12 @@ static json_t *e2b_sandbox_copy_json_object(const json_t *texts)
 	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
 }
 
-/* ---- spares ---- */
-
-/* A spare sandbox is ready, or failed (error). */
-static void spare_on_made(struct e2b_sandbox *box, const char *error)
+void e2b_sandbox_make(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template, struct http_request *request,
+		      const struct e2b_create_options *create_options)
 {
-	struct e2b *e2b = box->e2b;
-	struct e2b_template *template = box->template;
-
-	if (error) {
-		log_event("sandbox_failed", json_pack("{s:s, s:s}", "template", template->name, "error", error));
-		template->consecutive_spare_failures++;
-		e2b_sandbox_free(box);
-	} else {
-		box->is_ready = true;
-		template->consecutive_spare_failures = 0;
-		contexts_start_default_python(box);
-	}
-	e2b_spares_refill(e2b, template);
-}
-
-/* The session of a sandbox made as a spare has ended, in use or before. */
-static void spare_on_session_end(void *data)
-{
-	struct e2b_sandbox *box = data;
-	struct e2b *e2b = box->e2b;
-	struct e2b_template *template = box->template;
-
-	if (!box->is_spare) {
-		e2b_sandbox_end(box, "session_ended");
-		return;
-	}
-	template->consecutive_spare_failures++;
-	e2b_sandbox_free(box);
-	e2b_spares_refill(e2b, template);
-}
-
-/* Makes the spares that the template lacks. */
-static void template_on_refill_timer(void *data)
-{
-	struct e2b_template *template = data;
-
-	template->refill_timer = NULL;
-	e2b_spares_refill(template->e2b, template);
-}
-
-/* Sets the timer to make spares, unless it runs already. */
-static void template_set_refill_timer(struct e2b_template *template, uint64_t delay_ms)
-{
-	if (!template->refill_timer)
-		template->refill_timer =
-			loop_add_timer(template->e2b->loop, delay_ms, template_on_refill_timer, template);
-}
-
-void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
-{
-	struct e2b_sandbox *box;
-	int error = -EIO;
-
-	for (box = e2b->spares; box; box = box->next)
-		if (box->template == template && !box->is_ready)
-			return; /* one spare at a time, so that sandboxes for waiting clients are not delayed */
-	if (template->spare_count >= template->wanted_spare_count ||
-	    template->consecutive_spare_failures >= SPARE_START_FAILURES_MAX || e2b->is_stopping ||
-	    !(box = calloc(1, sizeof(*box))))
-		return;
-	*box = (struct e2b_sandbox){.e2b = e2b,
-				    .template = template,
-				    .is_spare = true,
-				    .start_time_ms = e2b_get_real_time_ms(),
-				    .metadata = json_object(),
-				    .env = json_object(),
-				    .next = e2b->spares};
-	e2b->spares = box;
-	template->spare_count++;
-	if (keys_make_random_id(box->id) && keys_make_random_token(box->traffic_token) &&
-	    keys_make_random_token(box->envd_token))
-		error = e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end);
-	if (error == 0)
-		return;
-	if (sandbox_error_is_lack_of_descriptors(-error))
-		template_set_refill_timer(template, SPARE_RETRY_DELAY_MS); /* nothing else might */
-	else
-		template->consecutive_spare_failures++;
-	e2b_sandbox_free(box);
-}
-
-/* Finds a ready spare. NULL: there is none, or the client's options need a sandbox without a network. */
-static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template *template,
-				      const struct e2b_create_options *create_options)
-{
-	struct e2b_sandbox *box = json_is_false(create_options->allow_internet_access) ? NULL : e2b->spares;
-
-	while (box && (box->template != template || !box->is_ready))
-		box = box->next;
-	return box;
-}
-
-/* Gives a spare to the client whose request asks for a sandbox, and answers the request. */
-static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, struct http_request *request,
-			      const struct e2b_create_options *create_options)
-{
-	struct e2b *e2b = box->e2b;
-
-	e2b_sandbox_unlink(box);
-	box->is_spare = false;
-	box->key = key;
-	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)create_options->metadata);
-	(void)json_object_update(box->env, (json_t *)(uintptr_t)create_options->env);
-	box->allow_internet_access = json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
-	box->pauses_at_timeout = create_options->pauses_at_timeout;
-	if (!create_options->requires_token)
-		box->envd_token[0] = '\0';
-	box->start_time_ms = e2b_get_real_time_ms();
-	box->next = e2b->sandboxes;
-	e2b->sandboxes = box;
-	e2b->sandbox_count++;
-	keys_reserve_quota(key, box->template);
-	log_event("sandbox_start",
-		  json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", key->name, "template",
-			    box->template->name, "session", sandbox_get_id(box->sandbox), "ms", (json_int_t)0));
-	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + create_options->timeout_ms);
-	http_answer_json(request, 201, e2b_sandbox_describe(box));
-	/* not at once: making a spare would slow down what the client does first */
-	template_set_refill_timer(box->template, SPARE_REFILL_DELAY_MS);
-}
-
-/* ---- */
-
-void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
-		       struct http_request *request, const struct e2b_create_options *create_options)
-{
-	struct e2b_sandbox *box = spare_find(e2b, template, create_options);
+	struct e2b_sandbox *box = calloc(1, sizeof(*box));
 	int error = -ENOMEM;
 
-	e2b_spares_refill(e2b, template);
-	if (box) {
-		spare_give_to_key(box, key, request, create_options);
-		return;
-	}
-	box = calloc(1, sizeof(*box));
 	if (box) {
 		*box = (struct e2b_sandbox){.e2b = e2b,
 					    .key = key,
