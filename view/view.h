@@ -97,6 +97,16 @@ struct place {
 	char virt[PATH_MAX]; /* canonical virtual path */
 };
 
+/* Copies a place: path_below_mount_fd may point into it. */
+static inline void place_copy(struct place *to, const struct place *from)
+{
+	const char *below = from->path_below_mount_fd;
+
+	*to = *from;
+	if (from->mount && below >= from->virt && below < from->virt + sizeof(from->virt))
+		to->path_below_mount_fd = to->virt + (below - from->virt);
+}
+
 /* True when an entry cannot move from one mount to the other as one of them is the copy of a workspace. */
 static inline bool view_is_between_workspaces(const struct mount *from, const struct mount *to)
 {

@@ -81,7 +81,7 @@ int disk_watch_file(struct call *call, int fd, bool made);
 enum disk_copying {
 	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
 	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
-	DISK_LINKS,   /* link(2): raise_file() copies it, while no other call is handled */
+	DISK_LINKS,   /* link(2): raise_file() copies it */
 };
 
 /*

@@ -4,19 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lets the places point into the copy. */
-static void kept_call_fix_places(struct call *kept, const struct call *call)
-{
-	for (size_t i = 0; i < sizeof(kept->resolved_place) / sizeof(kept->resolved_place[0]); i++) {
-		const struct place *place = &call->resolved_place[i];
-		const char *below = place->path_below_mount_fd;
-
-		if (place->mount && below >= place->virt && below < place->virt + sizeof(place->virt))
-			kept->resolved_place[i].path_below_mount_fd =
-				kept->resolved_place[i].virt + (below - place->virt);
-	}
-}
-
 struct kept_call *kept_call_create(const struct call *call)
 {
 	const size_t exe_size = strlen(call->task->exe) + 1;
@@ -28,7 +15,8 @@ struct kept_call *kept_call_create(const struct call *call)
 	kept->task = task_make_copy(call->task, kept->exe);
 	kept->call = *call;
 	kept->call.task = &kept->task;
-	kept_call_fix_places(&kept->call, call);
+	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)
+		place_copy(&kept->call.resolved_place[i], &call->resolved_place[i]);
 	if (call->answer) {
 		kept->answer = *call->answer;
 		kept->call.answer = &kept->answer;

@@ -158,6 +158,7 @@ static void names_link_path(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int object = -1, parent = -1;
 	const char *name;
+	bool raises;
 	int r;
 
 	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
@@ -170,12 +171,16 @@ static void names_link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_parent_of_new_name(call, 1, &name);
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
-	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 ||
-	    disk_count_copy(call, 0, object, DISK_LINKS) < 0 || file_record_before_change(call, 1) < 0)
+	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0)
+		return;
+	raises = raise_is_possible(call, parent, object);
+	if ((raises && raise_large_file_first(call, parent, object) < 0) ||
+	    disk_count_copy(call, 0, object, raises ? DISK_LINKS : DISK_COPIES) < 0 ||
+	    file_record_before_change(call, 1) < 0)
 		return;
 	moves_note(call, false, false, false);
-	if (call->resolved_place[0].mount == call->resolved_place[1].mount)
-		raise_file(call, 0, parent, &object);
+	if (raises)
+		raise_file(call, parent, &object);
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	if (r < 0 && errno == EXDEV)
 		r = names_link_between_mounts(call, object, parent, name);

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -12,6 +14,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "syscalls/account/copying.h"
+#include "syscalls/account/disk.h"
+#include "syscalls/call/work.h"
 #include "view/copy/copy.h"
 #include "view/copy/leftover.h"
 
@@ -32,11 +37,12 @@ static bool raise_is_in_lower_only(const struct place *place)
 
 /*
  * Copies the file into a directory, and puts it into its place. acls_fd: -1 or COPY_WITHOUT_ACLS. 0; -EINVAL: its ACL
- * cannot be copied; or -errno.
+ * cannot be copied; -ECANCELED: it is not to go on; or -errno.
  */
-static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd, int acls_fd)
+static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd, int acls_fd,
+			 const struct io_go_on *go_on)
 {
-	struct copy_context context = {.acls_fd = acls_fd};
+	struct copy_context context = {.acls_fd = acls_fd, .go_on = go_on};
 	struct stat copied;
 	const char *what;
 	int r = copy_entry(parent_fd, name, st, dir_fd, &context, NULL, &what);
@@ -80,7 +86,8 @@ static int raise_note_dir(const struct place *place, int parent_fd)
  * (names_check_linked()). rename(2) to another name of the same upper inode does nothing, so a copy that lacks these is
  * put there between. 0, also when both names have one inode and nothing has to be done, or -errno.
  */
-static int raise_by_link(int parent_fd, const char *name, const struct stat *st, int dir_fd)
+static int raise_by_link(int parent_fd, const char *name, const struct stat *st, int dir_fd,
+			 const struct io_go_on *go_on)
 {
 	struct stat linked;
 	int r = 0;
@@ -90,7 +97,7 @@ static int raise_by_link(int parent_fd, const char *name, const struct stat *st,
 	if (fstatat(dir_fd, LEFTOVER_LINK_NAME, &linked, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	else if (linked.st_ino != st->st_ino) {
-		r = raise_by_copy(parent_fd, name, st, dir_fd, COPY_WITHOUT_ACLS);
+		r = raise_by_copy(parent_fd, name, st, dir_fd, COPY_WITHOUT_ACLS, go_on);
 		if (r == 0 && renameat(dir_fd, LEFTOVER_LINK_NAME, parent_fd, name) < 0)
 			r = -errno;
 	}
@@ -99,7 +106,8 @@ static int raise_by_link(int parent_fd, const char *name, const struct stat *st,
 }
 
 /* Makes the directory for the copy, and removes it again. The times of the one above stay. 0 or -errno. */
-static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, bool has_capabilities)
+static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, bool has_capabilities,
+			const struct io_go_on *go_on)
 {
 	_cleanup_close_ int dir = -1;
 	struct stat parent;
@@ -110,9 +118,9 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, 
 	dir = io_open_dir(parent_fd, LEFTOVER_LINK_NAME);
 	if (dir >= 0)
 		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
-	r = dir < 0 ? dir : has_capabilities ? -EINVAL : raise_by_copy(parent_fd, name, st, dir, -1);
+	r = dir < 0 ? dir : has_capabilities ? -EINVAL : raise_by_copy(parent_fd, name, st, dir, -1, go_on);
 	if (r == -EINVAL)
-		r = raise_by_link(parent_fd, name, st, dir);
+		r = raise_by_link(parent_fd, name, st, dir, go_on);
 	(void)unlinkat(parent_fd, LEFTOVER_LINK_NAME, AT_REMOVEDIR);
 	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
 	return r;
@@ -126,30 +134,127 @@ static bool raise_is_same_dir(int dir_fd, int other_fd)
 	       dir.st_dev == other.st_dev;
 }
 
-void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
+/* Opens the directory that a place is in, if it is parent_fd, for reading. A descriptor or -errno. */
+static int raise_open_parent(const struct place *place, int parent_fd, const char **ret_name)
 {
-	const struct place *place = &call->resolved_place[i];
+	_cleanup_close_ int parent =
+		io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, ret_name);
+
+	if (parent < 0)
+		return parent;
+	return raise_is_same_dir(parent, parent_fd) ? steal_fd(&parent) : -EXDEV;
+}
+
+bool raise_is_possible(const struct call *call, int parent_fd, int object_fd)
+{
+	const struct place *place = &call->resolved_place[0];
+	_cleanup_close_ int parent = -1;
+	const char *name;
+	struct stat st;
+
+	if (!place->mount || place->mount != call->resolved_place[1].mount || !place->mount->layer ||
+	    !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link || fstat(object_fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
+		return false;
+	parent = raise_open_parent(place, parent_fd, &name);
+	return parent >= 0;
+}
+
+/* Raises the file. The new one, open with O_PATH and owned by the caller; -EXDEV: it is not there; or -errno. */
+static int raise_now(const struct place *place, int parent_fd, int object_fd, const struct io_go_on *go_on)
+{
+	const bool has_capabilities = getxattr(io_proc_fd_path(object_fd).path, "security.capability", NULL, 0) >= 0;
 	_cleanup_close_ int parent = -1;
 	struct stat st, named;
 	const char *name;
-	int fd, r;
+	int r;
 
-	if (!place->mount || !place->mount->layer || !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link ||
-	    fstat(*object_fd, &st) < 0 || !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
-		return;
-	parent = io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, &name);
-	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
-	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
-	    named.st_dev != st.st_dev || raise_note_dir(place, parent) < 0)
-		return;
-	r = raise_in_dir(parent, name, &st,
-			 getxattr(io_proc_fd_path(*object_fd).path, "security.capability", NULL, 0) >= 0);
+	parent = raise_open_parent(place, parent_fd, &name);
+	if (parent < 0 || fstat(object_fd, &st) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    named.st_ino != st.st_ino || named.st_dev != st.st_dev)
+		return -EXDEV;
+	r = raise_note_dir(place, parent);
+	if (r < 0)
+		return r;
+	r = raise_in_dir(parent, name, &st, has_capabilities, go_on);
 	leftover_forget(place->mount->layer->dir_fd);
 	if (r < 0)
-		return;
-	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		return r;
+	r = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+void raise_file(const struct call *call, int parent_fd, int *object_fd)
+{
+	const int fd = raise_now(&call->resolved_place[0], parent_fd, *object_fd, NULL);
+
 	if (fd < 0)
 		return;
 	(void)close(*object_fd);
 	*object_fd = fd;
+}
+
+/* ---- large files, in a worker thread ---- */
+
+struct raise_work {
+	struct call_work work;
+	struct sandbox *sandbox; /* borrowed */
+	struct place place;
+	int parent_fd;
+};
+
+static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+{
+	struct raise_work *raise = (struct raise_work *)work;
+	_cleanup_close_ int raised =
+		raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
+
+	atomic_store(&raise->sandbox->is_filling, false);
+	return raised < 0 ? raised : 0;
+}
+
+static void raise_free_work(struct call_work *work)
+{
+	struct raise_work *raise = (struct raise_work *)work;
+
+	atomic_store(&raise->sandbox->is_filling, false); /* also if it was never run */
+	close_fd(&raise->parent_fd);
+	free(raise);
+}
+
+/* Lets a worker raise the file. -1 with the outcome. */
+static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
+{
+	struct raise_work *raise = malloc(sizeof(*raise));
+	_cleanup_close_ int parent = raise ? fcntl(parent_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	const int object = parent < 0 ? -1 : fcntl(object_fd, F_DUPFD_CLOEXEC, 0);
+
+	if (object < 0) {
+		free(raise);
+		return call_fail(call, -ENOMEM);
+	}
+	raise->work = (struct call_work){.run = raise_run_work, .free = raise_free_work};
+	raise->sandbox = call->sandbox;
+	place_copy(&raise->place, &call->resolved_place[0]);
+	raise->parent_fd = steal_fd(&parent);
+	atomic_store(&call->sandbox->is_filling, true);
+	call->outcome.kind = OUTCOME_COPY_FIRST;
+	call->outcome.fd = object;
+	call->outcome.blocking_work = &raise->work;
+	return -1;
+}
+
+int raise_large_file_first(struct call *call, int parent_fd, int object_fd)
+{
+	const int r = call->fill_error;
+	struct stat st;
+
+	if (call->copies_inline || call_is_only_judged(call) || fstat(object_fd, &st) < 0 ||
+	    st.st_size < COPYING_INLINE_BYTES_MAX)
+		return 0;
+	if (r < 0)
+		return call_fail(call, r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : -EXDEV);
+	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + (uint64_t)st.st_blocks * 512) < 0)
+		return -1;
+	return raise_give_to_worker(call, parent_fd, object_fd);
 }

@@ -5,16 +5,28 @@
 #include "syscalls/call/call.h"
 
 /*
- * Puts a copy into the place of resolved_place[i], a regular file of a workspace's overlay that the run has not
- * changed yet: a new file of the upper layer, of which link(2) makes further names that are the same file. The overlay
- * of a user namespace makes files of their own of the names of one that was copied up, because it cannot find out from
- * which file of the lower layer that was: ovl_decode_real_fh() of the kernel wants CAP_DAC_READ_SEARCH. Nothing can
- * have the file open for writing, as that would have copied it up. What has it open for reading keeps the old one, as
- * always with overlayfs. Only for a new name in the same directory, parent_fd, as of programs that keep what they are
- * about to replace, such as dpkg(1). git(1) links objects to other directories, and fails when the inode number is
- * another one than that of the file before; after EXDEV it copies. *object_fd: the file, open with O_PATH; it becomes
- * the new one. When this is not possible, nothing has changed, and link(2) fails with EXDEV.
+ * Whether link(2) of the file of object_fd needs raise_file(): resolved_place[0], a regular file of a workspace's
+ * overlay that the run has not changed yet, gets another name in the same directory, parent_fd.
  */
-void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd);
+bool raise_is_possible(const struct call *call, int parent_fd, int object_fd);
+
+/*
+ * Puts a copy into the place of such a file: a new file of the upper layer, of which link(2) makes further names that
+ * are the same file. The overlay of a user namespace makes files of their own of the names of one that was copied up,
+ * because it cannot find out from which file of the lower layer that was: ovl_decode_real_fh() of the kernel wants
+ * CAP_DAC_READ_SEARCH. Nothing can have the file open for writing, as that would have copied it up. What has it open
+ * for reading keeps the old one, as always with overlayfs. Only for a new name in the same directory, as of programs
+ * that keep what they are about to replace, such as dpkg(1). git(1) links objects to other directories, and fails when
+ * the inode number is another one than that of the file before; after EXDEV it copies. *object_fd: the file, open with
+ * O_PATH; it becomes the new one. When this is not possible, nothing has changed, and link(2) fails with EXDEV.
+ */
+void raise_file(const struct call *call, int parent_fd, int *object_fd);
+
+/*
+ * To be called before the call's record is written, and before raise_file(): lets a worker do that for a large file.
+ * Meanwhile no other call is handled, as nothing else may change the file or see its copy, but limits and the end of
+ * the run do not wait (sandbox->is_filling). 0: the file is small; -1 with OUTCOME_COPY_FIRST, or with the call failed.
+ */
+int raise_large_file_first(struct call *call, int parent_fd, int object_fd);
 
 #endif
