@@ -209,6 +209,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/python.py \
 	cli/inspect/parsers/python_environment.py \
 	cli/inspect/parsers/python_files.py \
+	cli/inspect/parsers/python_given.py \
 	cli/inspect/parsers/python_loops.py \
 	cli/inspect/parsers/python_names.py \
 	cli/inspect/parsers/python_paths.py \

@@ -33,6 +33,15 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 	return 0;
 }
 
+bool inspect_findings_have(const struct inspect_findings *findings, enum inspect_kind kind, const char *what)
+{
+	size_t i = 0;
+
+	while (i < findings->count && (findings->item[i].kind != kind || strcmp(findings->item[i].what, what) != 0))
+		i++;
+	return i < findings->count;
+}
+
 void inspect_findings_add_unlisted(struct inspect_findings *findings, enum inspect_kind kind, uint32_t count)
 {
 	findings->unlisted_of_kind[kind] += count;

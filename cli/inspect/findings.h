@@ -31,6 +31,9 @@ struct inspect_findings {
 /* Adds a finding; the text is copied, and shortened to INSPECT_WHAT_BYTES_MAX. 0 or -ENOMEM. */
 int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind kind, uint32_t line, const char *what);
 
+/* Whether there is a finding of this kind and text, in whichever line. */
+bool inspect_findings_have(const struct inspect_findings *findings, enum inspect_kind kind, const char *what);
+
 /* Notes that the parser has left out so many findings of a kind. */
 void inspect_findings_add_unlisted(struct inspect_findings *findings, enum inspect_kind kind, uint32_t count);
 /* How many findings of these kinds, INSPECT_BITs, were left out. */

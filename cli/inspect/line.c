@@ -335,6 +335,18 @@ static int line_look_at_stdin(struct inspect_program *inspection, const struct i
 
 /* ---- one command line ---- */
 
+/* Tells once a file that code of a language has no parser: a script may have hundreds of lines of awk. 0 or -errno. */
+static int line_tell_unread(struct inspect_program *inspection, const char *language)
+{
+	_cleanup_free_ char *what = text_format("code of %s: no parser for it here", language);
+
+	if (!what)
+		return -ENOMEM;
+	return inspect_findings_have(inspection->code_findings, INSPECT_NOT_LOOKED_AT, what)
+		       ? 0
+		       : inspect_tell(inspection, "%s", what);
+}
+
 /* Looks at code on the command line, and what is read from standard input. 0 or -errno. */
 static int line_look_at_codes(struct inspect_program *inspection, const struct inspect_line *line,
 			      const struct inspect_command *command)
@@ -344,7 +356,7 @@ static int line_look_at_codes(struct inspect_program *inspection, const struct i
 
 	if (inspection->code_findings && command->type == INSPECT_TYPE_TEXT &&
 	    (command->code_count > 0 || (reads_stdin && line->document)))
-		return inspect_tell(inspection, "code of %s: no parser for it here", command->program);
+		return line_tell_unread(inspection, command->program);
 	for (size_t i = 0; r == 0 && i < command->code_count; i++)
 		r = inspect_line_look_at_code(inspection, line, command->code[i], command->type);
 	return r == 0 && reads_stdin ? line_look_at_stdin(inspection, line, command->type) : r;

@@ -64,6 +64,7 @@ class Document:
         self.lines = Lines(text)
         self.program = []  # the lines of Python in all cells: a name of one is used in others
         self.commands = []
+        self.unread = set()  # languages of cells that have no parser
 
     def look_at_shell(self, text):
         """A command line, in the last line of the program."""
@@ -87,7 +88,9 @@ class Document:
         elif (first.startswith("%%") and not PYTHON_CELL.match(first)) or language != "python":
             self.add_line("", texts[0])
             name = first.split()[0] if first.startswith("%%") else language
-            self.findings.add(len(self.findings.lines), "not-looked-at", "code of %s: no parser for it here" % name)
+            if name not in self.unread:
+                self.findings.add(len(self.findings.lines), "not-looked-at", "code of %s: no parser for it here" % name)
+            self.unread.add(name)
         else:
             self.take_python(texts)
 

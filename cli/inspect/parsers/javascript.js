@@ -29,13 +29,18 @@ const CALLS = {
 	native: ["process.binding", "process._linkedBinding", "process.dlopen", "WebAssembly.instantiate",
 		"WebAssembly.compile", "WebAssembly.Module"],
 	dynamic: ["eval", "Function", "AsyncFunction", "vm.runInThisContext", "vm.runInNewContext", "vm.runInContext",
-		"vm.Script", "vm.compileFunction", "execScript", "module._compile"],
+		"vm.Script", "vm.compileFunction", "execScript", "module._compile", "module.register",
+		"module.registerHooks"],
 };
 const DECODERS = ["atob", "unescape", "String.fromCharCode", "String.fromCodePoint", "decodeURIComponent", "Buffer.from",
 	"Buffer", "zlib.inflateSync", "zlib.gunzipSync", "zlib.brotliDecompressSync"];
 const FETCHERS = ["fetch", "http.get", "https.get", "http.request", "https.request", "axios.get", "axios", "got"];
 const RUNNERS = ["eval", "Function", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "module._compile",
 	"setTimeout", "setInterval", "execScript"];
+// functions that return a module by its name; "module" is also the module of this name, as which createRequire() is found
+const REQUIRERS = new RegExp("^(require|(require\\.main|process\\.mainModule|" +
+	"module(\\.parent|\\.constructor|\\.Module|\\.default)?)\\.(require|_load)|" +
+	"module(\\.default)?\\.createRequire\\(\\)|process\\.getBuiltinModule)$");
 const ROOTS = /^(\/|\/home|\/etc|\/usr|\/root|~)$/;
 const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "fork"];
 
@@ -270,7 +275,7 @@ function resolve(node, depth = 0) {
 	if (node.type === "CallExpression" || node.type === "NewExpression") {
 		const name = resolve(node.callee, depth + 1);
 		const text = textOf(node.arguments[0], depth + 1);
-		if (["require", "module.require", "process.mainModule.require"].includes(name) && text !== null)
+		if (REQUIRERS.test(name ?? "") && text !== null)
 			return moduleName(text);
 		return name ? name + "()" : null;
 	}
@@ -405,7 +410,7 @@ function lookAtCall(called) {
 	const first = node.arguments[0];
 	if (!name)
 		return;
-	if (["require", "module.require", "process.mainModule.require"].includes(name) && first) {
+	if (REQUIRERS.test(name) && first) {
 		const text = textOf(first);
 		if (text === null)
 			add(line, "dynamic", describe(node));
@@ -426,8 +431,11 @@ function lookAtCall(called) {
 
 /* Whether a call makes a function of a text: (function () {}).constructor("..."), [].filter["constructor"]("..."). */
 function isFunctionMaker(node, name) {
-	if (node.type !== "CallExpression" || !/(^|\.)constructor$/.test(name))
+	if (!/(^|\.)constructor$/.test(name))
 		return false;
+	/* "new" with a text: others make an object that way, new this.constructor("x") */
+	if (node.type === "NewExpression")
+		return /Function/.test(node.callee.object?.type ?? "") || /^(Object|Reflect)\.getPrototypeOf\(\)\./.test(name);
 	const first = node.arguments[0];
 	return /constructor\.constructor$/.test(name) || textOf(first) !== null || comesFrom(first, DECODERS, decoded);
 }
@@ -574,7 +582,8 @@ function isBelowRoot(node) {
 function lookAt(node) {
 	const line = node.loc.start.line;
 	lookAtVariables(node);
-	if (node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(resolve(node) ?? ""))
+	if ((node.type === "TemplateLiteral" && node.end - node.start < 1000) ||
+			(node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(resolve(node) ?? "")))
 		lookAtText(line, pathOf(node) ?? "", "strings");
 	if (node.type === "ImportDeclaration" || (/^Export(Named|All)Declaration$/.test(node.type) && node.source))
 		lookAtModule(node, String(node.source.value));

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from findings import Findings, InnerFindings, print_line, read_program
 from python_environment import Environment
 from python_files import LOOPS, Files, is_wiping_loop
+from python_given import find_calls, find_decorations
 from python_names import IMPORTERS, Names
 from python_paths import Paths
 from python_starts import find_command, is_starter
@@ -36,11 +37,17 @@ NATIVE = (
 )
 RUNS_TEXT = (
     "eval", "exec", "compile", "execfile", "code.InteractiveInterpreter", "code.interact", "runpy.run_path",
-    "runpy.run_module", "types.CodeType", "types.FunctionType", "timeit.timeit", "site.addsitedir",
+    "runpy.run_module", "types.CodeType", "types.FunctionType", "timeit.timeit", "timeit.repeat", "timeit.Timer",
+    "site.addsitedir", "cProfile.run", "cProfile.runctx", "profile.run", "profile.runctx", "pdb.run", "pdb.runeval",
+    "bdb.Bdb().run", "code.InteractiveConsole", "imp.load_source", "zipimport.zipimporter", "pkgutil.resolve_name",
+    "pydoc.locate", "importlib.metadata.EntryPoint", "importlib.machinery.SourceFileLoader",
 )
+BY_NAME = ("eval", "exec")  # are of note also where they are not called
 UNPICKLES = (
-    "pickle.load", "pickle.loads", "cPickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads",
-    "marshal.load", "shelve.open", "jsonpickle.decode", "yaml.unsafe_load", "yaml.full_load", "joblib.load",
+    "pickle.load", "pickle.loads", "pickle.Unpickler", "_pickle.load", "_pickle.loads", "_pickle.Unpickler",
+    "cPickle.load", "cPickle.loads", "dill.load", "dill.loads", "cloudpickle.load", "cloudpickle.loads",
+    "marshal.load", "marshal.loads", "shelve.open", "jsonpickle.decode", "yaml.unsafe_load", "yaml.full_load",
+    "yaml.unsafe_load_all", "joblib.load", "pandas.read_pickle",
 )
 DECODES = (
     "base64.b64decode", "base64.standard_b64decode", "base64.urlsafe_b64decode", "base64.b32decode",
@@ -60,6 +67,8 @@ INNARDS = (
 METHODS = ("connect", "connect_ex", "bind", "listen", "sendto")  # of the values that calls return
 STANDARD = getattr(sys, "stdlib_module_names", ())  # since Python 3.10
 WIPES = ("shutil.rmtree", "os.removedirs")
+UNSAFE_LOADERS = ("Loader", "UnsafeLoader", "CLoader", "FullLoader")  # of yaml
+EXTENSION_METHODS = ("load_extension", "enable_load_extension")  # of connections to SQLite
 
 
 @functools.lru_cache(maxsize=10000)
@@ -86,6 +95,7 @@ class Inspector:
         self.findings = findings
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
+        self.called = {id(node.func) for node in self.nodes if isinstance(node, ast.Call)}
         self.files = Files(self.names, lambda node: self.comes_from(node, FETCHES, self.fetched))
         self.paths = Paths(self.names)
         self.findings.attempt(1, self.names.learn, self.nodes)
@@ -180,8 +190,13 @@ class Inspector:
                 self.findings.add(line, kind, "import " + name)
                 self.imports_network |= kind == "network"
 
-    def look_at_call(self, node):
+    def look_at_call(self, node, is_given=False):
+        """is_given: the call is made by another one, which was given the function."""
         name = self.names.resolve(node.func)
+        for call in [] if is_given else find_calls(node, self.names, self.is_function_of_note):
+            self.look_at_call(call, True)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in EXTENSION_METHODS:
+            self.findings.add(node.lineno, "native", describe(node))
         if isinstance(node.func, ast.Call) and self.names.resolve(node.func.func) == "getattr":
             self.look_at_getattr(node.func)
         if not name:
@@ -201,6 +216,14 @@ class Inspector:
             self.look_at_command(node, name)
         self.look_at_socket_use(node, name)
         self.look_at_wiping(node, name)
+
+    @staticmethod
+    def is_function_of_note(name):
+        """Whether a dotted name is one of a function that starts programs or runs what it is given."""
+        name = re.sub(r"^(posix|nt)\.", "os.", name or "")
+        return "()" not in name and (
+            is_starter(name) or name in UNPICKLES or (name in RUNS_TEXT and not name.startswith("types."))
+        )
 
     def look_at_environment(self, tree):
         def report(call):
@@ -230,7 +253,7 @@ class Inspector:
 
     def look_at_text_runner(self, node, name):
         is_runner = is_one_of(name, RUNS_TEXT)
-        if name == "yaml.load" and not any(word.arg == "Loader" for word in node.keywords) and len(node.args) < 2:
+        if self.is_unsafe_load(node, name):
             self.findings.add(node.lineno, "dynamic", describe(node))
         if not is_runner and not is_one_of(name, UNPICKLES):
             return
@@ -241,8 +264,18 @@ class Inspector:
                 self.findings.add(node.lineno, "download-run", describe(node))
             elif self.is_decoded(value):
                 self.findings.add(node.lineno, "obfuscated", text or describe(node))
-            if text and name in ("eval", "exec"):
+            if text and value is node.args[0]:
                 self.look_at_inner_program(node.lineno, text)
+
+    def is_unsafe_load(self, node, name):
+        """Whether a call reads what may be code, by its arguments: with or without one, it reads data."""
+        values = {word.arg: word.value for word in node.keywords}
+        if name in ("yaml.load", "yaml.load_all"):
+            loader = values.get("Loader", node.args[1] if len(node.args) > 1 else None)
+            return loader is None or (self.names.resolve(loader) or "").rsplit(".", 1)[-1] in UNSAFE_LOADERS
+        flag = {"numpy.load": "allow_pickle", "torch.load": "weights_only"}.get(name)
+        is_set = isinstance(values.get(flag), ast.Constant) and bool(values[flag].value)
+        return is_set if name == "numpy.load" else name == "torch.load" and not is_set
 
     def look_at_inner_program(self, line, text):
         """The text of an eval or exec is a program as well."""
@@ -330,6 +363,12 @@ class Inspector:
             self.look_at_call(node)
             for path in self.paths.find_read(node):
                 self.findings.look_at_directory(node.lineno, path)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for call in find_decorations(node, self.names, self.is_function_of_note):
+                self.look_at_call(call, True)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in self.called:
+            if self.names.stands_for.get(node.id, node.id) in BY_NAME:
+                self.findings.add(node.lineno, "dynamic", "uses " + node.id)
         elif isinstance(node, ast.While):
             self.look_at_loop(node)
         elif isinstance(node, LOOPS) and is_wiping_loop(node, self.names, self.is_root):

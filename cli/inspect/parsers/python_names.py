@@ -92,6 +92,15 @@ class Names:
             return self.join(base, name) if base and name else None
         if function in ("globals", "locals", "vars") and not node.args:
             return function + "()"
+        if function in ("pkgutil.resolve_name", "pydoc.locate") and node.args:
+            text = self.text_of(node.args[0], depth + 1)
+            return text.replace(":", ".") if text else None
+        if function == "functools.partial" and node.args:
+            return self.resolve(node.args[0], depth + 1)
+        if function == "operator.attrgetter()" and node.args and isinstance(node.func, ast.Call) and node.func.args:
+            base = self.resolve(node.args[0], depth + 1)
+            name = self.text_of(node.func.args[0], depth + 1)
+            return self.join(base, name) if base and name else None
         if function == "vars" and node.args:
             base = self.resolve(node.args[0], depth + 1)
             return base + ".__dict__" if base else None

@@ -15,7 +15,7 @@ from shell_environment import Environment
 from shell_files import COPIES, Directories
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, find_code, is_decoding, is_interpreter, is_reading_program, name_of
-from shell_starts import expand_escapes, find_output, find_started, find_texts
+from shell_starts import expand_escapes, find_output, find_started, find_texts, is_running_matches
 from shell_variables import find_assignments, find_given
 from shell_words import Splitter, split_commands
 
@@ -24,11 +24,8 @@ DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
 ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
 FETCHED = re.compile(r"^(\$\(|`)\s*(curl|wget)\b")
 BRACES = re.compile(r"\{[^{},\s]+(,[^{},\s]*)+\}")
-# options whose argument a shell runs: of tar and ssh
-CODE_OPTIONS = re.compile(
-    r"(?i)^(--checkpoint-action=exec=|--to-command=|--use-compress-program=|"
-    r"(-o)?(ProxyCommand|LocalCommand|KnownHostsCommand)=)(.+)", re.DOTALL
-)
+# settings of ssh, also of what starts it, whose value a shell runs
+CODE_OPTIONS = re.compile(r"(?i)^(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)(?:\s*=|\s)\s*(.+)", re.DOTALL)
 DEPTH_MAX = 8
 READERS = SHELLS | {"at", "batch", "parallel"}  # that run the text they read, or have a shell run it
 
@@ -120,7 +117,8 @@ class Looker:
                 self.findings.add_assignment(line, "%s=%s" % (variable, text))
         if name in NETWORK and not (name == "openssl" and "s_client" not in words):
             self.add(command, "network")
-        if name in NATIVE or any(word.startswith("LD_PRELOAD=") for word in command.words):
+        loads_builtin = name == "enable" and any(re.match(r"^-\w*f", word) for word in words)
+        if name in NATIVE or loads_builtin or any(word.startswith("LD_PRELOAD=") for word in command.words):
             self.add(command, "native")
         if name == "eval" or (name in ("source", ".") and words and words[0].startswith("$(")):
             self.add(command, "dynamic")
@@ -136,7 +134,7 @@ class Looker:
             for word in words:
                 self.look_deeper(command, word.partition("=")[2], depth, self.commands)
         for match in filter(None, map(CODE_OPTIONS.match, words)):
-            self.look_deeper(command, match.group(4), depth, self.commands)
+            self.look_deeper(command, match.group(1), depth, self.commands)
         kind = self.flows.find(command, name, words)
         if kind:
             self.add(command, kind)
@@ -157,6 +155,8 @@ class Looker:
             self.look_at_program(command, words, depth)
         for text in find_texts(name, words):
             self.look_deeper(command, text, depth, self.commands)
+        if is_running_matches(name, words):
+            self.add(command, "dynamic")
         for started in find_started(name, words):
             name, words = name_of(started)
             self.look_at_damage(command, name, words)
@@ -264,7 +264,7 @@ class Looker:
             at -= 1
             if commands[at].is_piped_from_previous and is_reading_program(*name_of(commands[at].words)):
                 return  # what is before it was looked at already
-            name, words = name_of([word for word in commands[at].words if word != "eval"])
+            name, words = name_of([word for word in self.flows.expand(commands[at]) if word != "eval"])
             if name in FETCHES:
                 self.add(end, "download-run", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
             elif is_decoding(name, words):
@@ -326,6 +326,9 @@ def main():
     if len(sys.argv) > 1:
         check_syntax(findings, program, sys.argv[1])
     commands = Commands()
+    interpreter = re.match(rb"#!\s*\S*/env\s+(?:-\w+\s+)*(?:-\w*S|--split-string[=\s])\s*([^\n]*)", program)
+    if interpreter:  # "#!/usr/bin/env -S sh -c CODE"
+        findings.attempt(1, Looker(findings, 1).look_at, interpreter.group(1).decode("utf-8", "replace"))
     Looker(findings, None, commands).look_at(program.decode("utf-8", "replace"))
     if not findings.attempt(1, commands.add_end, 1):
         commands.add_unknown(1)

