@@ -210,7 +210,11 @@ static const char *details_describe_right(const struct call *asked)
 
 	if (asked->net.host[0])
 		return endpoint_is_of_datagrams(asked) ? "send datagrams" : "connect";
-	return rights & POLICY_EXEC ? "execute" : rights & POLICY_WRITE ? "write" : "read";
+	if (rights & POLICY_EXEC)
+		return "execute";
+	if (rights & POLICY_WRITE)
+		return rights & POLICY_READ ? "read and write" : "write"; /* O_RDWR */
+	return "read";
 }
 
 bool details_show_scope(const struct call *asked)

@@ -197,6 +197,16 @@ ended '.status == "ok"'
 question 'length == 3 and (.[0].shown | index("with: {\"target\": \"/etc/\\u202Eshadow\"}")) and
 	(.[1].shown | any(test("^with: .*x/end"))) and (.[2].shown | index("with: {\"mode\": \"0777\"}"))'
 
+# ---- a file that is opened to be read and written is not said to be only written ----
+approver no
+asks "socket:$T/s" -- python3 -c 'import os
+for flags in os.O_WRONLY, os.O_RDWR, os.O_RDONLY:
+    try: os.open("'"$H"'/a", flags)
+    except OSError: pass'
+ended '.status == "ok"'
+question '[.[].shown[] | select(startswith("wants to: "))] ==
+	["wants to: write", "wants to: read and write", "wants to: read"]'
+
 # ---- a program that rewrites its command line, and children of it: the one that exec got is shown ----
 cat >"$T/w/rewrite.py" <<END
 import ctypes, os, sys
