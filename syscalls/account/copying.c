@@ -90,19 +90,25 @@ static int copying_try_time(int fd, const char *path)
 	return utimensat(AT_FDCWD, path, times, 0) < 0 ? -errno : 0;
 }
 
+/* True for an error of the copy itself. After another one, a file may be copied by another change. */
+static bool copying_has_failed(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT || r == -EIO || r == -ENOMEM;
+}
+
 /*
- * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: this
- * process may not change it.
+ * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: that of
+ * the copy, or this process may not change the file.
  */
 static int copying_try(int fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	int r = copying_try_attribute(link.path);
 
-	if (r == -ENODATA || r == -EINTR)
-		return r == -EINTR ? r : 0;
+	if (r == -ENODATA || r == -EINTR || copying_has_failed(r))
+		return r == -ENODATA ? 0 : r;
 	r = copying_try_time(fd, link.path);
-	if (r < 0 && r != -EINTR) {
+	if (r < 0 && r != -EINTR && !copying_has_failed(r)) {
 		const int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 		r = writer < 0 ? -errno : 0;
@@ -137,7 +143,8 @@ struct copying_work {
 };
 
 /*
- * Has the file of fd copied. One that cannot be copied so is left to the call itself, which then fails or copies it.
+ * Has the file of fd copied. One that this process may not change is left to the call itself, which then fails or
+ * copies it. -errno: the copy has failed, and so does the call.
  */
 static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
@@ -146,7 +153,7 @@ static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(vo
 	do
 		copying->error = copying_try(fd);
 	while (copying->error == -EINTR && go_on(ctx));
-	return 0;
+	return copying_has_failed(copying->error) ? copying->error : 0;
 }
 
 static void copying_end_work(struct call_work *work, int fd, int64_t result)
@@ -154,8 +161,7 @@ static void copying_end_work(struct call_work *work, int fd, int64_t result)
 	const struct copying_work *copying = (const struct copying_work *)work;
 	struct stat status;
 
-	(void)result;
-	if (copying->error == -EINTR || fstat(fd, &status) < 0)
+	if (result < 0 || copying->error == -EINTR || fstat(fd, &status) < 0)
 		return;
 	copying_note(&copying->sandbox->copied_files, &copying->first, &status);
 	if (copying->error == 0 && copying->count)
@@ -227,6 +233,8 @@ int copying_begin(struct call *call, int fd, copying_count_fn *count)
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
 	    !copying_may_be_made(fd))
 		return 0;
+	if (call->fill_error < 0)
+		return call_fail(call, call->fill_error);
 	if (status.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline &&
 	    !copying_find(&sandbox->copied_files, status.st_dev, status.st_ino))
 		return copying_give_to_worker(call, fd, &status, count);

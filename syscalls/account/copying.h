@@ -39,8 +39,9 @@ struct copied_files {
 /*
  * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing, or gives it another
  * name, and before the call's record is written. count: called with what a worker has copied; may be NULL. 0; or -1
- * with OUTCOME_COPY_FIRST. If the file is copied in the call itself, the watchdog does not interrupt that: the copy
- * would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c), and the call would fail with EINTR.
+ * with OUTCOME_COPY_FIRST, or with the call failed: a worker could not copy the file. If the file is copied in the call
+ * itself, the watchdog does not interrupt that: the copy would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c),
+ * and the call would fail with EINTR.
  */
 int copying_begin(struct call *call, int fd, copying_count_fn *count);
 
@@ -52,8 +53,8 @@ int copying_begin(struct call *call, int fd, copying_count_fn *count);
 int copying_await(struct call *call, int fd, const char *name);
 
 /*
- * Has the overlay copy the file of fd now, and returns its new status in *status. 0, or -errno: this process may not
- * change it.
+ * Has the overlay copy the file of fd now, and returns its new status in *status. 0, or -errno: the copy has failed, or
+ * this process may not change the file.
  */
 int copying_copy_now(struct copied_files *files, int fd, struct stat *status);
 

@@ -197,7 +197,7 @@ struct call {
 	 */
 	bool has_fetched_fd;
 	bool copies_inline;              /* no worker can copy for it: it never ends with OUTCOME_COPY_FIRST */
-	int fill_error;                  /* -errno with which a worker failed to fill a file for it; 0: none has */
+	int fill_error; /* -errno with which a worker failed to fill or copy a file for it; 0: none has */
 	int fetched_fd;                  /* owned; -errno: it could not be fetched */
 	struct policy_decision decision; /* the verdict so far, for the record */
 	/*

@@ -171,6 +171,24 @@ def emptied():
     beside(lambda: os.close(os.open('D', os.O_WRONLY | os.O_TRUNC)))
     assert os.stat('D').st_size == 0 and os.stat('D').st_mode & 0o777 == 0o600
 
+def full():
+    """A copy for which there is no room fails as natively, and others go on meanwhile."""
+    calls, failed = [], []
+    def others():
+        while len(failed) < 6:
+            os.stat('.')
+            calls.append(len(failed))
+    def fail():
+        for _ in range(6):
+            try:
+                os.chmod('D', 0o600)
+                failed.append(0)
+            except OSError as error:
+                failed.append(error.errno)
+    together(fail, others)
+    assert set(failed) == {errno.ENOSPC}, failed
+    assert len([number for number in calls if number > 0]) > 100, len(calls)
+
 def names():
     """Files of two names, many at once."""
     together(*[lambda i=i: os.chmod('f%d' % i, 0o600) for i in range(18)])
@@ -196,6 +214,15 @@ cow --disk 30M -- "$PYTHON" "$T/program.py" names
 [ "$(used)" -le 30 ] || fail "two names: $(used) MiB of 30"
 rm "$W"/g*
 discard_all
+
+if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=100M small "$T/small" 2>/dev/null; then
+	trap 'unmounted "$T/small"; live_done' EXIT
+	TMPDIR=$T/small cow --disk none -- "$PYTHON" "$T/program.py" full
+	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "full: $(told)"
+	TMPDIR=$T/small discard_all
+	unmounted "$T/small"
+	trap live_done EXIT
+fi
 
 # All judged calls are in the log.
 cow --audit "$T/log" -- "$PYTHON" "$T/program.py" recorded
