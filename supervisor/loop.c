@@ -326,6 +326,8 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_JOB_CHECK_INTERVAL_MS);
 	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_INTERVAL_MS);
+	if (supervisor->session)
+		session_answer_waiting_clients(supervisor->session);
 	loop_handle_calls_again(supervisor); /* first: an approved call may have become another one */
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,

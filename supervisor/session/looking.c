@@ -1,6 +1,7 @@
 /* "inspect" of the policy: clients look at files before they start a program, and then say that they have. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/audit.h"
+#include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -109,7 +111,6 @@ static int looking_fill(const struct session *session, int fd, const struct stat
 	uint64_t limit;
 	int r;
 
-	filling_await_worker(session->sandbox);
 	if (session->workspace_client && view_find_placeholder(session->sandbox->view, fd, "", st, &fills)) {
 		*ret_why = "another client has the workspace";
 		return -EBUSY;
@@ -211,7 +212,7 @@ static void looking_answer_failure(struct client *client, int error, const char 
 	clients_send_error(client, "unavailable", message);
 }
 
-void looking_answer(const struct session *session, struct client *client, const json_t *asked)
+static void looking_answer_now(const struct session *session, struct client *client, const json_t *asked)
 {
 	const json_t *name = json_object_get(asked, "path");
 	const char *path_env = json_string_value(json_object_get(asked, "PATH"));
@@ -242,4 +243,27 @@ void looking_answer(const struct session *session, struct client *client, const 
 			json_pack("{s:s, s:o*, s:s*, s:o*}", "session", session->options->run_id, "inspect", settings,
 				  "path", fd >= 0 ? path : NULL, "variables", variables),
 			fd);
+}
+
+void looking_answer(const struct session *session, struct client *client, const json_t *asked)
+{
+	if (!atomic_load(&session->sandbox->is_filling)) {
+		looking_answer_now(session, client, asked);
+		return;
+	}
+	json_decref(client->look); /* it has asked for something else meanwhile */
+	client->look = json_deep_copy(asked);
+	if (!client->look)
+		clients_send_error(client, "internal", "no memory");
+}
+
+void session_answer_waiting_clients(const struct session *session)
+{
+	for (struct client *client = session->client; client && !atomic_load(&session->sandbox->is_filling);
+	     client = client->next) {
+		_cleanup_json_ json_t *look = steal_pointer(&client->look);
+
+		if (look)
+			looking_answer_now(session, client, look);
+	}
 }

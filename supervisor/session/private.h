@@ -50,6 +50,7 @@ struct client {
 	int fd, epoll_fd; /* epoll_fd is borrowed */
 	struct program *program; /* the program that the client has started; NULL: none */
 	bool holds_session;      /* the session ends when this client hangs up */
+	json_t *look;            /* its question "look", until no file is being filled; owned; NULL: none */
 	struct client *next;
 };
 
@@ -158,7 +159,10 @@ void pausing_forget_client(struct session *session, struct client *client);
 
 /* Whether the policy has "inspect": clients must say that they have looked at what they start. */
 bool looking_is_wanted(const struct session *session);
-/* Answers with what is to be looked for, and with the file that the client asks for. */
+/*
+ * Answers with what is to be looked for, and with the file that the client asks for; or lets the client wait for
+ * session_answer_waiting_clients(), while a worker fills a file.
+ */
 void looking_answer(const struct session *session, struct client *client, const json_t *asked);
 /*
  * Records what a client tells of a program: that it was not asked for because of what was found in it, or that files

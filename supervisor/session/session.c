@@ -50,6 +50,7 @@ static void session_free_client(struct session *session, struct client **at)
 
 	*at = client->next;
 	cleanup_close(&client->fd);
+	json_decref(client->look);
 	free(client);
 	session->client_count--;
 }

@@ -78,6 +78,12 @@ int session_begin(struct session *session, struct sandbox *sandbox, struct pause
 int session_get_epoll_fd(const struct session *session);
 void session_handle_ready_fds(struct session *session);
 
+/*
+ * Answers clients that have waited until no worker fills a file. Called at each turn of the loop, before calls are
+ * handled again, of which one may begin the next. The worker's end makes a turn.
+ */
+void session_answer_waiting_clients(const struct session *session);
+
 /* Does what is due by the clock. Returns the milliseconds until more is due; -1: nothing is. */
 int session_handle_deadlines(struct session *session, uint64_t now_ns);
 

@@ -181,5 +181,36 @@ session restore "$id" while || fail "no restore"
 session stop "$id"
 [ -z "$(ws diff "$id" 2>&1)" ] || fail "session: $(ws diff "$id" 2>&1)"
 discard_all
+
+# One that looks at a file waits until none is filled; others are answered meanwhile.
+id=$(session create --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
+"$PYTHON" - "$(echo "$TMPDIR"/callgate-*/session-"$id")" "$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy/large)" \
+	>"$T/out" 2>&1 <<'END' &
+import json, os, socket, sys, time
+def connect():
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.connect(sys.argv[1])
+    return client
+def blocks():
+    return os.stat(sys.argv[2]).st_blocks
+looker, other = connect(), connect()
+end = time.monotonic() + 60
+while blocks() == 0:
+    assert time.monotonic() < end
+    time.sleep(0.001)
+looker.send(json.dumps({'op': 'look', 'path': 'sh', 'program': True}).encode())
+other.send(json.dumps({'op': 'list'}).encode())
+before = blocks()
+assert 'programs' in json.loads(other.recv(65536))
+after = blocks()
+reply = json.loads(looker.recv(65536))
+assert reply['path'].endswith('/sh'), reply
+assert before == blocks() or after < blocks(), (before, after)
+END
+checker=$!
+session exec "$id" -- /bin/sh -c "$reads" >"$T/filled" || fail "looked: $(cat "$T/filled")"
+wait $checker || fail "looked: $(cat "$T/out")"
+session stop "$id"
+discard_all
 cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"
 exit $live_failed
