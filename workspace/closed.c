@@ -97,6 +97,11 @@ static int closed_parse(struct closed *closed, int upper_fd, const char *text, s
 	return r;
 }
 
+bool closed_is_noted(int dir_fd)
+{
+	return io_may_have_name(dir_fd, CLOSED_NAME);
+}
+
 int closed_load(int dir_fd, struct closed **ret_closed)
 {
 	struct closed *closed = calloc(1, sizeof(*closed));

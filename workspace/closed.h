@@ -7,6 +7,7 @@
 #ifndef CALLGATE_WORKSPACE_CLOSED_H
 #define CALLGATE_WORKSPACE_CLOSED_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 struct closed;
@@ -14,6 +15,9 @@ struct closed;
 /* Loads what is in the file of the layer; none: nothing is closed yet. dir_fd: has 0/upper; borrowed. 0 or -errno. */
 int closed_load(int dir_fd, struct closed **ret_closed);
 void closed_free(struct closed *closed);
+
+/* True when something may be closed. dir_fd: as of closed_load(). */
+bool closed_is_noted(int dir_fd);
 
 /* Gives the status of an entry the mode that the program has left. closed NULL: nothing is closed. */
 void closed_fix_status(const struct closed *closed, struct stat *st);

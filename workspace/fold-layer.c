@@ -123,6 +123,7 @@ int fold_fill(struct fold *fold, int copy_dir_fd, const char *name, const char *
 	if (r == 0)
 		r = fills_fill(fold->fills, file, fd, FILL_AS_COPIED | FILL_FOR_CHANGE);
 	fold->keeps_copy |= r == -EUCLEAN;
+	fold->is_stale |= r == -ESTALE;
 	if ((r == -ESTALE || r == -EUCLEAN) && !fold->target) {
 		r = fold_put_lost(fold, path, st);
 		return r < 0 ? r : 1;

@@ -28,6 +28,7 @@ struct fold {
 	struct timespec begun;      /* when the copy was */
 	struct copies copies;       /* paths in the layer of what could not be linked, by inode of the copy */
 	bool keeps_copy;            /* for what the layer cannot have */
+	bool is_stale;              /* some of what is lost may be in the directory later */
 	struct name_list closed;    /* directories that the program has closed, for which its user lacks rights */
 	mode_t *closed_mode;        /* their modes */
 	size_t closed_room;

@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "view/copy/copy.h"
+#include "workspace/closed.h"
 #include "workspace/fold-private.h"
 #include "workspace/layer.h"
 
@@ -23,6 +24,7 @@
 #define FOLD_UPPER_NAME "upper"
 #define FOLD_SAME_MODE ((mode_t)-1)
 #define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: the copy has entries that the layer cannot have */
+#define FOLD_AGAIN_NAME "again" /* empty file: the directory had not the files of some entries, but may have */
 
 /* ---- what was changed ---- */
 
@@ -312,18 +314,27 @@ static int fold_make_empty_layer(int layer_fd, const char *dir)
 	return fchmodat(layer_fd, FOLD_NEW_NAME, st.st_mode & 07777, 0) < 0 ? -errno : 0;
 }
 
-/* Notes that the copy has what the layer cannot have. 0 or -errno. */
-static int fold_keep_copy(int layer_fd)
+/* Makes one of the empty files, both of which keep the copy. 0 or -errno. */
+static int fold_note(int layer_fd, const char *name)
 {
-	_cleanup_close_ int fd =
-		openat(layer_fd, FOLD_KEEPS_COPY_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(layer_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	return fd < 0 ? -errno : 0;
 }
 
-/* Makes the layer under its temporary name. 0 or -errno. */
+/*
+ * Whether the layer may be made again. Not if the mode of a directory was changed, in the copy or in the layer: then it
+ * is not known which one the program has left.
+ */
+static bool fold_may_do_again(const struct fold *fold)
+{
+	return fold->closed.count == 0 && fold->root_mode == FOLD_SAME_MODE;
+}
+
+/* Makes the layer under its temporary name. 1: without some files, and it may have them later; 0; or -errno. */
 static int fold_make_layer(int layer_fd, const char *dir)
 {
+	bool is_again = false;
 	struct fold fold = FOLD_NONE;
 	int r = fold_remove(layer_fd, FOLD_NEW_NAME); /* of one that was interrupted */
 
@@ -342,28 +353,62 @@ static int fold_make_layer(int layer_fd, const char *dir)
 	if (r == 0)
 		r = fold_write_lost(&fold, layer_fd);
 	if (r == 0 && fold.keeps_copy)
-		r = fold_keep_copy(layer_fd);
+		r = fold_note(layer_fd, FOLD_KEEPS_COPY_NAME);
+	is_again = fold.is_stale && fold_may_do_again(&fold);
+	if (r == 0 && is_again)
+		r = fold_note(layer_fd, FOLD_AGAIN_NAME);
 	fold_release(&fold);
-	return r == -ENOENT && !io_may_have_name(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir)
-									      : r;
+	if (r == -ENOENT && !io_may_have_name(layer_fd, COPY_RECORDS_NAME))
+		r = fold_make_empty_layer(layer_fd, dir);
+	return r < 0 ? r : is_again;
 }
 
-int workspace_fold(int workspace_fd, size_t at, const char *dir)
+/* Puts the layer in its place. 0 or -errno. */
+static int fold_put_layer(int layer_fd, bool is_again)
 {
-	_cleanup_close_ int layer =
-		workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at) : -ENOENT;
+	const bool replaces = io_may_have_name(layer_fd, FOLD_UPPER_NAME);
+	int r = 0;
+
+	if (renameat2(layer_fd, FOLD_NEW_NAME, layer_fd, FOLD_UPPER_NAME, replaces ? RENAME_EXCHANGE : 0) < 0)
+		return -errno;
+	if (replaces)
+		r = fold_remove(layer_fd, FOLD_NEW_NAME);
+	if (r == 0 && !is_again && unlinkat(layer_fd, FOLD_AGAIN_NAME, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	return r;
+}
+
+/*
+ * Whether the layer of a copy is yet to be made, or again, as files that were lost may be there now: when the directory
+ * was another one, or not mounted.
+ */
+static bool fold_is_needed(int layer_fd, bool may_do_again)
+{
+	if (!io_may_have_name(layer_fd, FOLD_UPPER_NAME))
+		return true;
+	return may_do_again && io_may_have_name(layer_fd, FOLD_AGAIN_NAME) && !closed_is_noted(layer_fd);
+}
+
+int workspace_fold(int workspace_fd, size_t at, const char *dir, bool may_do_again)
+{
+	_cleanup_close_ int layer = workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at)
+									: -ENOENT,
+			    base = -1;
 	int r = 0;
 
 	if (layer < 0)
 		return layer == -ENOENT ? 0 : layer;
-	if (!io_may_have_name(layer, FOLD_UPPER_NAME)) {
+	if (fold_is_needed(layer, may_do_again)) {
+		base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
+		if (base < 0) /* it may come back: else each of its files would count as removed */
+			return 0;
 		r = fold_make_layer(layer, dir);
-		if (r == 0 && renameat(layer, FOLD_NEW_NAME, layer, FOLD_UPPER_NAME) < 0)
-			r = -errno;
+		r = r < 0 ? r : fold_put_layer(layer, r == 1);
 		if (r < 0)
 			(void)fold_remove(layer, FOLD_NEW_NAME); /* else the next one removes it */
 	}
-	if (r < 0 || io_may_have_name(layer, FOLD_KEEPS_COPY_NAME) || !io_may_have_name(layer, COPY_DIR_NAME))
+	if (r < 0 || io_may_have_name(layer, FOLD_KEEPS_COPY_NAME) || io_may_have_name(layer, FOLD_AGAIN_NAME) ||
+	    !io_may_have_name(layer, COPY_DIR_NAME))
 		return r;
 	return fold_remove(layer, COPY_DIR_NAME);
 }

@@ -2,8 +2,8 @@
  * Makes a layer of a workspace by copying (view/copy/copy.h): what is in it as in the upper layer of an overlay,
  * besides opaque directories, which it does not need. Files are hard links of those of the copy. Those that the program
  * has moved with their directory, or linked, without opening them get their content now (view/copy/fill.h). If the
- * directory has not the file any more that was copied, the layer has only its path, in the list WORKSPACE_LOST_NAME: it
- * can be told, but not applied. Names and files of the copy stay as they are until the layer is complete, so that this
+ * directory has not the file that was copied, the layer has only its path, in the list WORKSPACE_LOST_NAME: it can be
+ * told, but not applied. Names and files of the copy stay as they are until the layer is complete, so that this
  * may be interrupted at any moment, and begins anew then.
  */
 #ifndef CALLGATE_WORKSPACE_FOLD_H
@@ -19,9 +19,11 @@ bool workspace_is_copy(int workspace_fd, size_t at);
 
 /*
  * Makes layer `at` unless it is there, and removes the copy. dir: the directory. Only with an exclusive lock of the
- * workspace. 0, also for one by an overlay; -EACCES: a directory of the copy cannot be read; or -errno.
+ * workspace. If the directory has not all files that are needed, the copy stays, and the next call makes the layer
+ * again, if it may: the directory may be another one, or not mounted. 0, also for one by an overlay, and if dir cannot
+ * be opened, when no layer is made; -EACCES: a directory of the copy cannot be read; or -errno.
  */
-int workspace_fold(int workspace_fd, size_t at, const char *dir);
+int workspace_fold(int workspace_fd, size_t at, const char *dir, bool may_do_again);
 
 /* Where the changes of a copy go that programs go on to write to. */
 struct fold_target {

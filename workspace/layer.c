@@ -123,17 +123,16 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 	_cleanup_close_ int layer = -1, upper = -1, base = -1;
 	int r;
 
+	*ret_why = "its directory cannot be opened"; /* without which a copy has no layer yet */
+	base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
+	if (base < 0)
+		return base;
 	*ret_why = "its layer cannot be opened";
 	layer = workspace_open_layer_dir(workspace_fd, at);
 	upper = layer < 0 ? layer : io_open_dir(layer, upper_name);
 	if (upper < 0)
 		return upper;
 	r = layer_read_kind(layer, ret_layer, ret_why);
-	if (r == 0) {
-		*ret_why = "its directory cannot be opened";
-		base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
-		r = base < 0 ? base : 0;
-	}
 	if (r < 0) {
 		workspace_layer_release(ret_layer);
 		return r;

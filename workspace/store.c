@@ -410,7 +410,7 @@ static int store_fold(int workspace_fd)
 	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++) {
 		r = store_remove_leftover(workspace_fd, i);
 		if (r == 0)
-			r = workspace_fold(workspace_fd, i, workspace.dir);
+			r = workspace_fold(workspace_fd, i, workspace.dir, !store_has_journal(workspace_fd));
 	}
 	return r != WORKSPACE_IN_USE && flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
 }

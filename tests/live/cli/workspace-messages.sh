@@ -63,6 +63,29 @@ if strace -o /dev/null true 2>/dev/null; then
 	says 0 '' discard "$id"
 fi
 
+# ---- the directory is not there ----
+for instead in none link file; do
+	play 'echo new >f; rm d/a'
+	mv "$W" "$T/moved"
+	mkdir -p "$T/other-dir"
+	case $instead in
+	link) ln -s other-dir "$W" ;;
+	file) echo file >"$W" ;;
+	esac
+	for verb in diff 'diff --json' apply 'apply --theirs'; do
+		# shellcheck disable=SC2086 # words
+		says 125 "$id, of $W: its directory cannot be opened" $verb "$id"
+	done
+	[ $instead != none ] || grep -q 'No such file or directory$' "$T/out" || fail "$instead: $(cat "$T/out")"
+	says 0 'no apply of it was interrupted' recover "$id"
+	[ -z "$(ls -A "$T/other-dir")" ] || fail "applied to where a link leads: $(ls -A "$T/other-dir")"
+	rm -f "$W"
+	mv "$T/moved" "$W"
+	says 0 '' apply "$id"
+	{ [ "$(cat "$W/f")" = new ] && [ ! -e "$W/d/a" ]; } || fail "$instead: not applied: $(ls -R "$W")"
+	says 0 '' discard "$id"
+done
+
 # ---- why not ----
 if [ "$(id -u)" = 0 ]; then
 	play 'echo new >d/a'

@@ -221,6 +221,48 @@ mv "$W.away" "$W"
 ws diff "$id" >"$T/out" 2>&1
 grep -q '^R  moved/file -> elsewhere/file$' "$T/out" || fail "back again: $(cat "$T/out")"
 
+# So it is if another directory was there, as of a file system that was not mounted, or if a part of it was away, and if
+# some of the workspace was applied before that was back.
+for what in all part applied killed; do
+	rm -rf "$W/elsewhere" "$W/new" "$T/away"
+	mkdir -p "$W/moved"
+	echo content >"$W/moved/file"
+	ln -f "$W/moved/file" "$W/moved/again"
+	later
+	cow -- /bin/sh -c 'mv moved elsewhere; echo new >new'
+	if [ "$what" = all ]; then
+		mv "$W" "$T/away" && mkdir "$W"
+	else
+		mv "$W/moved" "$T/away"
+	fi
+	ws diff "$id" >"$T/out" 2>&1
+	grep -q 'elsewhere/file: the program has not opened the file' "$T/out" || fail "$what: $(cat "$T/out")"
+	[ "$what" != applied ] || applies 3 "$what"
+	if [ "$what" = all ]; then
+		rmdir "$W" && mv "$T/away" "$W"
+	else
+		mv "$T/away" "$W/moved"
+	fi
+	if [ "$what" = killed ] && strace -o /dev/null true 2>/dev/null; then
+		for call in unlinkat renameat2 linkat; do
+			strace -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=1" \
+				"$CALLGATE" ws diff "$id"
+		done >/dev/null 2>&1
+	fi
+	ws diff "$id" >"$T/out" 2>&1
+	[ $? = 1 ] || fail "$what, back: $(cat "$T/out")"
+	[ ! -e "$(copy)" ] || fail "$what: the copy is there: $(ls "$(copy)/..")"
+	applies 0 "$what" --theirs
+	[ "$(cat "$W/elsewhere/file" "$W/elsewhere/again" "$W/new")" = "$(printf '%s\n' content content new)" ] ||
+		fail "$what: not applied: $(cat "$T/out" "$T/said"; ls -lR "$W/elsewhere")"
+	[ "$W/elsewhere/file" -ef "$W/elsewhere/again" ] || fail "$what: two files"
+	[ ! -e "$W/moved" ] || fail "$what: still there: $(ls "$W/moved")"
+	ws discard "$id" || fail "$what: discard"
+done
+mkdir "$W/moved"
+echo content >"$W/moved/file"
+rm "$T/before"
+
 # A copy of the workspace, whose files have other inode numbers: none of them counts as content.
 cow -- /usr/bin/mv moved elsewhere
 kept=$(dirname "$(dirname "$(copy)")")
