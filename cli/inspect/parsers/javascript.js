@@ -30,6 +30,7 @@ const CALLS = {
 		"WebAssembly.compile", "WebAssembly.Module"],
 	dynamic: ["eval", "Function", "AsyncFunction", "vm.runInThisContext", "vm.runInNewContext", "vm.runInContext",
 		"vm.Script", "vm.compileFunction", "execScript", "module._compile", "module.register",
+		"module.prototype._compile", "module.Module.prototype._compile",
 		"module.registerHooks"],
 };
 const DECODERS = ["atob", "unescape", "String.fromCharCode", "String.fromCodePoint", "decodeURIComponent", "Buffer.from",
@@ -185,6 +186,7 @@ const standsFor = new Map();
 const texts = new Map();
 const arrays = new Map();
 const paths = new Map(); // variables with names of files that are put together
+const members = new Map(); // names of members of objects that are modules, such as "cp" of this.cp = require("x")
 const decoded = new Set();
 const fetched = new Set();
 
@@ -277,6 +279,8 @@ function resolve(node, depth = 0) {
 		const text = textOf(node.arguments[0], depth + 1);
 		if (REQUIRERS.test(name ?? "") && text !== null)
 			return moduleName(text);
+		if (/(^|\.)promisify$/.test(name ?? "") && node.arguments.length)
+			return resolve(node.arguments[0], depth + 1);
 		return name ? name + "()" : null;
 	}
 	if (node.type === "ImportExpression")
@@ -289,9 +293,23 @@ function resolveMember(node, depth) {
 	const key = node.computed ? textOf(node.property, depth + 1) : node.property.name ?? null;
 	if (key === null)
 		return null;
+	if (members.has(key) && (node.object.type === "ThisExpression" || node.object.type === "Identifier") &&
+			!isModule(base))
+		return members.get(key);
 	if (GLOBALS.includes(base))
 		return key;
 	return base ? `${base}.${key}` : key === "constructor" ? "constructor" : null;
+}
+
+function isModule(name) {
+	return builtinModules.includes((name ?? "").split(".")[0]);
+}
+
+/* "cp: require("child_process")" of an object or a class, or "this.cp = ..." */
+function learnMember(key, value) {
+	const name = value && /^(CallExpression|Identifier|MemberExpression)$/.test(value.type) ? resolve(value) : null;
+	if (key && name && isModule(name) && !name.includes("()") && name !== key && !/^(process|console)\b/.test(name))
+		members.set(key, name);
 }
 
 function learnPattern(pattern, name) {
@@ -338,6 +356,10 @@ function learn(node) {
 				`${moduleName(String(node.source.value))}.${item.imported.name}` : moduleName(String(node.source.value)));
 	else if (node.type === "VariableDeclarator" && node.init)
 		learnAssignment(node.id, node.init);
+	else if (/^Property(Definition)?$/.test(node.type) && !node.computed)
+		learnMember(node.key.name ?? node.key.value, node.value);
+	else if (node.type === "AssignmentExpression" && node.left.type === "MemberExpression" && !node.left.computed)
+		learnMember(node.left.property.name, node.right);
 	else if (node.type === "AssignmentExpression")
 		learnAssignment(node.left, node.right);
 	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)?.slice(0, 200).replace(/(\(\)\.then)+$/, "")))
@@ -481,19 +503,28 @@ function lookAtEnvironment(node) {
 		addAssignment(node.loc.start.line, name, node.right, node.operator !== "=");
 }
 
+/* The variables that an object sets. */
+function addVariables(object) {
+	for (const inner of listNodes(object)) {
+		const key = inner.type !== "Property" ? null : inner.computed ? textOf(inner.key) : inner.key.name ?? inner.key.value;
+		if (key)
+			addAssignment(inner.loc.start.line, String(key), inner.value);
+	}
+}
+
 /* "env: {NAME: VALUE}" of a program that is started, or an environment that is made for one. */
 function lookAtVariables(node) {
 	const isProperty = node.type === "Property" && !node.computed && (node.key.name ?? node.key.value) === "env";
 	const isVariable = node.type === "VariableDeclarator" && node.init && /env$/i.test(node.id.name ?? "");
 	if (node.type === "AssignmentExpression")
 		lookAtEnvironment(node);
+	if (node.type === "CallExpression" && resolve(node.callee) === "Object.assign" &&
+			resolve(node.arguments[0]) === "process.env")
+		for (const item of node.arguments.slice(1))
+			addVariables(item);
 	if (!isProperty && !isVariable)
 		return;
-	for (const inner of listNodes(isProperty ? node.value : node.init)) {
-		const key = inner.type !== "Property" ? null : inner.computed ? textOf(inner.key) : inner.key.name ?? inner.key.value;
-		if (key)
-			addAssignment(inner.loc.start.line, String(key), inner.value);
-	}
+	addVariables(isProperty ? node.value : node.init);
 }
 
 function lookAtRunner(node, name, first) {
@@ -566,7 +597,7 @@ function lookAtFiles(node, name, first) {
 	lookAtDirectories(node, name);
 	connects ||= /^(net|tls)\.(connect|createConnection|createServer|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
 	if (/^fs(\.promises|\/promises)?\.(rm|rmdir|rmSync|rmdirSync)$/.test(name) &&
-			(ROOTS.test(textOf(first) ?? "") || resolve(first) === "os.homedir()" || isBelowRoot(first)))
+			(ROOTS.test(pathOf(first) ?? "") || isBelowRoot(first)))
 		add(line, "destructive", describe(node));
 	if (startsShell && connects && /\.pipe$/.test(name) && first && first.type === "MemberExpression" &&
 			first.property.name === "stdin")
@@ -600,6 +631,15 @@ function lookAt(node) {
 		lookAtText(line, node.value, "strings");
 }
 
+/* eval as a value, [eval][0]("x"): where it is called, that is told. */
+function lookAtEval(nodes) {
+	const others = new Set(nodes.flatMap((node) => [
+		node.callee, node.computed ? null : node.property, node.computed || node.shorthand ? null : node.key]));
+	for (const node of nodes)
+		if (node.type === "Identifier" && node.name === "eval" && !others.has(node))
+			add(node.loc.start.line, "dynamic", "uses eval");
+}
+
 function lookAtNames(nodes) {
 	const made = new Set(nodes.filter((node) => node.type === "Identifier" && /^_0x[0-9a-f]{3,}$/.test(node.name))
 		.map((node) => node.name));
@@ -624,6 +664,7 @@ function main() {
 		attempt(1, () => findWritten(tree, listNodes(tree), resolve, (node) =>
 			add(node.loc.start.line, "credentials", "the whole environment: " + describe(node))));
 		attempt(1, () => lookAtNames(nodes));
+		attempt(1, () => lookAtEval(nodes));
 		if (isLimited)
 			add(1, "unparsable", "could not be parsed: too many expressions in each other");
 	}

@@ -300,14 +300,14 @@ class Inspector:
         sources = items + node.args
         if any(self.comes_from(item, FETCHES, self.fetched) for item in sources):
             self.findings.add(node.lineno, "download-run", describe(node))
-        elif any(self.comes_from(item, DECODES, self.decoded) for item in sources):
+        elif any(self.is_decoded(item) for item in sources):
             self.findings.add(node.lineno, "obfuscated", describe(node))
         texts = [self.paths.path_of(item) for item in items]
         if texts and texts[0]:
             texts = ["{}" if text is None else text for text in texts]
             self.look_at_shell(node.lineno, texts)
-            if self.files.runs(texts):
-                self.findings.add(node.lineno, "download-run", describe(node))
+        if self.files.runs(items):
+            self.findings.add(node.lineno, "download-run", describe(node))
         for word in node.keywords:
             if word.arg in ("stdin", "stdout") and self.uses_socket(word.value):
                 self.findings.add(node.lineno, "reverse-shell", describe(node))

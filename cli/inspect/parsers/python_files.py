@@ -27,7 +27,9 @@ def is_listing(call, names, is_root):
 def is_wiping_loop(node, names, is_root):
     """Whether a loop over all files below a root removes each: for ... in os.walk("/home"): os.remove(...)."""
     iterated = node.iter if isinstance(node, ast.For) else node.generators[0].iter
-    if not any(isinstance(part, ast.Call) and is_listing(part, names, is_root) for part in ast.walk(iterated)):
+    calls = [part for part in ast.walk(iterated) if isinstance(part, ast.Call)]
+    roots = iterated.elts if isinstance(iterated, (ast.Tuple, ast.List)) else []
+    if not any(map(is_root, roots)) and not any(is_listing(call, names, is_root) for call in calls):
         return False
     parts = [part for part in ast.walk(node) if isinstance(part, (ast.Call, ast.If, ast.IfExp, ast.comprehension))]
     has_choice = any(isinstance(part, (ast.If, ast.IfExp)) or getattr(part, "ifs", None) for part in parts)
@@ -48,8 +50,13 @@ class Files:
         if isinstance(node, ast.Name):
             return self.opened.get(node.id)
         if isinstance(node, ast.Call) and node.args and self.names.resolve(node.func) in OPENS:
-            return self.names.text_of(node.args[0])
+            return self.name_of(node.args[0])
         return None
+
+    def name_of(self, node):
+        """A file's name, or what stands for that of a variable, which may be that of a new temporary file."""
+        text = self.names.text_of(node)
+        return "/{%s}" % node.id if text is None and isinstance(node, ast.Name) else text
 
     def learn(self, nodes):
         for node in nodes:
@@ -64,14 +71,15 @@ class Files:
 
     def learn_call(self, node):
         if self.names.resolve(node.func) in ("urllib.request.urlretrieve", "urllib.urlretrieve", "wget.download"):
-            self.fetched.update(self.names.text_of(arg) for arg in node.args[1:2])
+            self.fetched.update(self.name_of(arg) for arg in node.args[1:2])
         elif isinstance(node.func, ast.Attribute) and node.func.attr in WRITES and node.args:
             if self.is_fetched(node.args[0]):
                 self.fetched.add(self.file_of(node.func.value))
 
-    def runs(self, texts):
-        """Whether a command line, or the words of a command, run one of the files."""
-        if not self.fetched:
+    def runs(self, items):
+        """Whether the expressions of a command line, or those of the words of a command, run one of the files."""
+        texts = [self.name_of(item) or "{}" for item in items]
+        if not self.fetched or not texts:
             return False
         from shell_flows import find_run, plain  # here, because few programs need it, as in python.py
         from shell_words import split_commands

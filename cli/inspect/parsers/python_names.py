@@ -3,11 +3,15 @@
 import ast
 import base64
 import codecs
+import importlib
 
 TEXT_CHARACTERS_MAX = 100000
 DEPTH_MAX = 40
 WORK_MAX = 4000000  # steps that the expressions of a program take
 WORK_OF_EACH_MAX = 4000  # and that one takes
+STARS = (  # modules of Python whose names are known, after "from MODULE import *"
+    "os", "posix", "subprocess", "shutil", "base64", "pickle", "marshal", "codecs", "importlib", "builtins",
+)
 IMPORTERS = ("__import__", "importlib.import_module", "importlib.__import__")
 
 
@@ -51,7 +55,11 @@ class Names:
             return None
         if isinstance(node, ast.Name):
             return self.stands_for.get(node.id, node.id)
+        if isinstance(node, ast.NamedExpr):
+            return self.resolve(node.value, depth + 1)
         if isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and (node.value.id, node.attr) in self.stands_for:
+                return self.stands_for[node.value.id, node.attr]
             base = self.resolve(node.value, depth + 1)
             return self.join(base, node.attr) if base else None
         if isinstance(node, ast.Subscript):
@@ -180,6 +188,9 @@ class Names:
                     self.stands_for[alias.asname] = alias.name
         elif node.module and not node.level:
             for alias in node.names:
+                if alias.name == "*" and node.module in STARS:
+                    names = vars(importlib.import_module(node.module))
+                    self.stands_for.update({name: "%s.%s" % (node.module, name) for name in names if name[0] != "_"})
                 self.stands_for[alias.asname or alias.name] = "%s.%s" % (node.module, alias.name)
 
     def learn_assignment(self, name, value):
@@ -191,6 +202,27 @@ class Names:
         if found and found != name and not found.startswith(name + "."):
             self.stands_for.setdefault(name, found)
 
+    def learn_target(self, target, value):
+        """Of a tuple: each of its items. Of self.NAME: what has a dotted name."""
+        if isinstance(target, ast.Name):
+            self.learn_assignment(target.id, value)
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            found = self.resolve(value)
+            if found and "()" not in found and isinstance(value, (ast.Name, ast.Attribute, ast.Call)):
+                self.stands_for.setdefault((target.value.id, target.attr), found)
+        elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+            for item, part in zip(target.elts, value.elts):
+                if isinstance(item, ast.Name):
+                    self.learn_assignment(item.id, part)
+
+    def learn_defaults(self, arguments):
+        """Functions that are defaults of parameters: def run(call=os.system)."""
+        positional = arguments.posonlyargs + arguments.args
+        pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults))
+        for parameter, value in pairs + list(zip(arguments.kwonlyargs, arguments.kw_defaults)):
+            if isinstance(value, ast.Attribute):
+                self.learn_assignment(parameter.arg, value)
+
     def learn(self, nodes):
         """Takes imports and assignments of the whole module, wherever they stand."""
         for node in nodes:
@@ -198,8 +230,10 @@ class Names:
                 self.learn_import(node)
         for _ in range(2):
             for node in nodes:
-                if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                    self.learn_assignment(node.targets[0].id, node.value)
+                if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                    self.learn_target(node.targets[0], node.value)
+                elif isinstance(node, ast.arguments):
+                    self.learn_defaults(node)
                 elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
                     self.learn_assignment(node.target.id, node.value)
                 elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):

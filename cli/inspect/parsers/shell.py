@@ -21,7 +21,9 @@ from shell_words import Splitter, split_commands
 
 NATIVE = {"insmod", "modprobe", "ld.so"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
-ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
+ROOTS = re.compile(
+    r"^(/|/\*|/\.|~|~/|~/\*|\$(HOME|\{HOME(:?[?-][^{}]{0,100})?\})/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$"
+)
 FETCHED = re.compile(r"^(\$\(|`)\s*(curl|wget)\b")
 BRACES = re.compile(r"\{[^{},\s]+(,[^{},\s]*)+\}")
 # settings of ssh, also of what starts it, whose value a shell runs
@@ -38,6 +40,7 @@ class Looker:
         self.flows = Flows()
         self.environment = Environment()
         self.directories = Directories(self.flows.constants)
+        self.is_in_root = False  # the last "cd" went to one of ROOTS
         self.commands = commands  # is told of all commands; None: nothing is
         self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
 
@@ -207,8 +210,11 @@ class Looker:
     def look_at_damage(self, command, name, words):
         options = "".join(word for word in words if word.startswith("-") and not word.startswith("--"))
         if name == "rm" and ("r" in options or "R" in options or "--recursive" in words):
-            if "--no-preserve-root" in words or any(ROOTS.match(word) for word in words):
+            is_all = self.is_in_root and {"*", ".", "./", "./*", ".*"} & set(words)
+            if is_all or "--no-preserve-root" in words or any(ROOTS.match(word) for word in words):
                 self.add(command, "destructive")
+        if name in ("cd", "pushd"):
+            self.is_in_root = not words or any(ROOTS.match(word) for word in words)
         if name == "find" and any(ROOTS.match(word) for word in words) and {"-delete", "rm", "shred"} & set(words):
             self.add(command, "destructive")
         if name == "mv" and any(ROOTS.match(word) for word in words[:-1]):

@@ -113,7 +113,9 @@ class Flows:
             return None
         if CHECKS.match(name) and CHECKING & set(words):
             self.files = set()
-        kind = "download-run" if self.files & find_run(command.words) else None
+        run = find_run(command.words) | find_run(self.expand(command))
+        run |= {word for word in command.words[:1] if word[:1] == "$"}
+        kind = "download-run" if self.files & run else None
         if name in FETCHES:
             self.files |= find_fetched(name, words, command.targets)
         has_code = bool({"-c", "-e"} & set(words)) or find_code(words) is not None
