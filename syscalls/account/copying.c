@@ -51,8 +51,7 @@ void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_
 	*ino = file->first_ino;
 }
 
-/* Notes a file that was copied. first: its status before. */
-static void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status)
+void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status)
 {
 	const unsigned at = files->count % COPIED_FILES_MAX;
 

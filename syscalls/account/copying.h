@@ -58,6 +58,9 @@ int copying_await(struct call *call, int fd, const char *name);
  */
 int copying_copy_now(struct copied_files *files, int fd, struct stat *status);
 
+/* Notes that a file was copied. first: its status before. */
+void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status);
+
 /* The numbers that a file had before its copy got others, of which *ret_dev and *ret_ino are. */
 void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_t *ino);
 

@@ -201,6 +201,7 @@ struct raise_work {
 	struct sandbox *sandbox; /* borrowed */
 	struct place place;
 	int parent_fd;
+	struct stat raised; /* the new file */
 };
 
 static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
@@ -208,9 +209,19 @@ static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void
 	struct raise_work *raise = (struct raise_work *)work;
 	_cleanup_close_ int raised =
 		raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
+	const int r = raised < 0 ? raised : fstat(raised, &raise->raised) < 0 ? -errno : 0;
 
 	atomic_store(&raise->sandbox->is_filling, false);
-	return raised < 0 ? raised : 0;
+	return r;
+}
+
+static void raise_end_work(struct call_work *work, int fd, int64_t result)
+{
+	struct raise_work *raise = (struct raise_work *)work;
+	struct stat first;
+
+	if (result == 0 && fstat(fd, &first) == 0)
+		copying_note(&raise->sandbox->copied_files, &first, &raise->raised);
 }
 
 static void raise_free_work(struct call_work *work)
@@ -233,7 +244,7 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 		free(raise);
 		return call_fail(call, -ENOMEM);
 	}
-	raise->work = (struct call_work){.run = raise_run_work, .free = raise_free_work};
+	raise->work = (struct call_work){.run = raise_run_work, .end = raise_end_work, .free = raise_free_work};
 	raise->sandbox = call->sandbox;
 	place_copy(&raise->place, &call->resolved_place[0]);
 	raise->parent_fd = steal_fd(&parent);

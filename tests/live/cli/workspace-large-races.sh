@@ -263,9 +263,9 @@ cat >"$T/p.json" <<END
 "read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/beside.py"], "exec": ["/usr", "/bin", "/lib", "/lib64"],
 "write": ["@workdir"], "deny": ["@workdir/A", "@workdir/small"]}}
 END
-asked() # ANSWER FILE OPTION… -- PROGRAM…: one question, about FILE, which changes
+asked() # ANSWER DIFF OPTION… -- PROGRAM…: one question, and the change
 {
-	local answer=$1 file=$2
+	local answer=$1 diff=$2
 	shift 2
 	rm -f "$T/s" "$T/asked"
 	"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$answer" 2>"$T/approver.err" &
@@ -277,17 +277,18 @@ asked() # ANSWER FILE OPTION… -- PROGRAM…: one question, about FILE, which c
 		fail "asked, $answer: $(told) $(cat "$T/approver.err" "$T/asked")"
 	[ "$(jq -s 'map(select(.type == "question")) | length' "$T/asked")" = 1 ] || fail "asked: $(cat "$T/asked")"
 	id=$(jq -r .workspace.id "$T/result")
-	[ "$(ws diff "$id" | cut -d ' ' -f 1-3)" = "M  $file" ] || fail "asked, $answer: $(ws diff "$id" 2>&1)"
+	[ "$(ws diff "$id" | cut -d ' ' -f 1-3)" = "$diff" ] || fail "asked, $answer: $(ws diff "$id" 2>&1)"
 	discard_all
 }
-asked once A -- "$PYTHON" "$T/beside.py"
-asked run A -- "$PYTHON" "$T/beside.py"
-# The copy of a file of two names has another number than the file.
+asked once "M  A" -- "$PYTHON" "$T/beside.py"
+asked run "M  A" -- "$PYTHON" "$T/beside.py"
+# The copy of a file of two names has another number than the file, and that for link(2).
+asked once "A  A4" -- "$PYTHON" -c 'print(__import__("os").link("A", "A4") or "done")'
 ln "$W/A" "$W/A2"
 echo small >"$W/small"
 ln "$W/small" "$W/small2"
-asked once A -- "$PYTHON" "$T/beside.py"
-asked once small --disk 3G -- "$PYTHON" -c 'print(__import__("os").chmod("small", 0o600) or "done")'
+asked once "M  A" -- "$PYTHON" "$T/beside.py"
+asked once "M  small" --disk 3G -- "$PYTHON" -c 'print(__import__("os").chmod("small", 0o600) or "done")'
 rm "$W/A2" "$W"/small*
 
 # after_read stops the threads of the run. One whose call waits for a copy makes it as it would without.
