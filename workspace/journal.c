@@ -29,7 +29,15 @@ static int journal_write(int journal_fd, json_t *value)
 	return line ? io_write_all(journal_fd, line, strlen(line)) : -ENOMEM;
 }
 
-int journal_create(int workspace_fd, uint64_t inode)
+/* Returns the first line. Owned by the caller; NULL: no memory. */
+static json_t *journal_make_head(const struct dir_id *id)
+{
+	_cleanup_json_ json_t *head = json_object();
+
+	return head && dir_id_put(head, id) == 0 ? json_incref(head) : NULL;
+}
+
+int journal_create(int workspace_fd, const struct dir_id *id)
 {
 	_cleanup_close_ int fd = openat(workspace_fd, JOURNAL_NAME,
 					O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -37,7 +45,7 @@ int journal_create(int workspace_fd, uint64_t inode)
 
 	if (fd < 0)
 		return -errno;
-	r = journal_write(fd, json_pack("{s:I}", "inode", (json_int_t)inode));
+	r = journal_write(fd, journal_make_head(id));
 	/* The name has to be on the disk before anything is changed: without it, nothing would be recovered. */
 	if (r == 0 && (fdatasync(fd) < 0 || fsync(workspace_fd) < 0))
 		r = -errno;
@@ -119,7 +127,7 @@ static ssize_t journal_read_line(FILE *file, char **line, size_t *cap)
 	return (*line)[len - 1] == '\n' ? len : 0;
 }
 
-uint64_t journal_read_inode(int workspace_fd)
+void journal_read_dir_id(int workspace_fd, struct dir_id *ret_id)
 {
 	_cleanup_fclose_ FILE *file = journal_open(workspace_fd);
 	_cleanup_free_ char *line = NULL;
@@ -128,7 +136,7 @@ uint64_t journal_read_inode(int workspace_fd)
 	const ssize_t len = file ? journal_read_line(file, &line, &cap) : 0;
 
 	json = len > 0 ? json_loadb(line, (size_t)len, JSON_DECODE_ANY, NULL) : NULL;
-	return (uint64_t)json_integer_value(json_object_get(json, "inode"));
+	dir_id_get(json, ret_id);
 }
 
 int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx)

@@ -10,14 +10,16 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "workspace/dir-id.h"
+
 /*
- * Makes the journal. inode: of the directory that is changed. -EEXIST: there is one of an apply that did not end. A
+ * Makes the journal. id: of the directory that is changed. -EEXIST: there is one of an apply that did not end. A
  * descriptor owned by the caller or -errno; then none was made.
  */
-int journal_create(int workspace_fd, uint64_t inode);
+int journal_create(int workspace_fd, const struct dir_id *id);
 
-/* The inode number of the directory that was changed; 0: there is no journal, or nothing was changed. */
-uint64_t journal_read_inode(int workspace_fd);
+/* Reads which directory was changed; nothing is known: there is no journal, or nothing was changed. */
+void journal_read_dir_id(int workspace_fd, struct dir_id *ret_id);
 
 /*
  * Notes, before anything is changed, that a path is begun, and that it is done; or has failed: then nothing is left of

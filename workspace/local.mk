@@ -20,6 +20,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/conflict.h \
 	workspace/copies.c \
 	workspace/copies.h \
+	workspace/dir-id.c \
+	workspace/dir-id.h \
 	workspace/dirs.c \
 	workspace/dirs.h \
 	workspace/executed.c \

@@ -45,13 +45,15 @@ bool workspace_is_id(const char *text)
 static json_t *store_make_info(const char *const *dirs, size_t count)
 {
 	json_t *list = json_array();
-	struct stat st;
 
 	for (size_t i = 0; i < count; i++) {
-		if (stat(dirs[i], &st) < 0)
-			st.st_ino = 0;
-		(void)json_array_append_new(list, json_pack("{s:o, s:I}", "dir", report_make_text_json(dirs[i]),
-							    "inode", (json_int_t)st.st_ino));
+		_cleanup_close_ int dir = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		json_t *one = json_pack("{s:o}", "dir", report_make_text_json(dirs[i]));
+		struct dir_id id;
+
+		if (dir >= 0 && dir_id_read(dir, &id) == 0)
+			(void)dir_id_put(one, &id);
+		(void)json_array_append_new(list, one);
 	}
 	return json_pack("{s:i, s:o, s:I}", "version", 2, "dirs", list, "time", (json_int_t)time(NULL));
 }
@@ -271,7 +273,7 @@ static bool store_parse_dir(const json_t *info, size_t at, struct workspace *ret
 	if (!path || path[0] != '/')
 		return false;
 	path[text_unescape_backslashes(path, strlen(path))] = '\0';
-	ret_workspace->inode = (uint64_t)json_integer_value(json_object_get(one, "inode"));
+	dir_id_get(one, &ret_workspace->dir_id);
 	return (size_t)snprintf(ret_workspace->dir, PATH_MAX, "%s", path) < PATH_MAX;
 }
 

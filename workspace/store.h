@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "workspace/dir-id.h"
+
 #define WORKSPACE_ID_LEN 16 /* hexadecimal digits, those of the run's id */
 #define WORKSPACE_DIR_NAME "workspaces"
 #define WORKSPACE_LABEL_BYTES_MAX 200
@@ -21,7 +23,7 @@ struct workspace {
 	char id[WORKSPACE_ID_LEN + 1];
 	char dir[PATH_MAX]; /* canonical host path of its first directory, or that of workspace_read_dir() */
 	size_t dir_count;
-	uint64_t inode;     /* of that directory; 0: not known */
+	struct dir_id dir_id; /* of that directory */
 	int64_t time;       /* when it was made, in seconds of CLOCK_REALTIME */
 	bool is_in_use;     /* its run has not ended */
 	bool is_kept;       /* workspace_discard() does not remove it */
@@ -95,7 +97,7 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
  */
 int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_workspace);
 
-/* Reads directory `at` of an open workspace into its dir and inode. 0 or -errno. */
+/* Reads directory `at` of an open workspace into its dir and dir_id. 0 or -errno. */
 int workspace_read_dir(int workspace_fd, size_t at, struct workspace *workspace);
 
 /* Opens the directory of a workspace that has the journal of directory `at`. A descriptor or -errno. */

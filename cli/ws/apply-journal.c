@@ -11,13 +11,15 @@
 
 int apply_journal_begin(struct apply_journal *journal)
 {
-	struct stat st;
+	struct dir_id id;
+	int r;
 
 	if (journal->fd >= 0)
 		return 0;
-	if (fstat(journal->unlock.base_fd, &st) < 0)
-		return -errno;
-	journal->fd = journal_create(journal->dir_fd, st.st_ino);
+	r = dir_id_read(journal->unlock.base_fd, &id);
+	if (r < 0)
+		return r;
+	journal->fd = journal_create(journal->dir_fd, &id);
 	if (journal->fd < 0)
 		return journal->fd;
 	apply_tell_when_interrupted(journal->id);

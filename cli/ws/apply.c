@@ -138,14 +138,6 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 	return cli_fail_usage(APPLY_VERB);
 }
 
-/* Whether the directory is the one that the run was started in. */
-static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer)
-{
-	struct stat st;
-
-	return workspace->inode == 0 || (fstat(layer->base_fd, &st) == 0 && st.st_ino == workspace->inode);
-}
-
 /* Says that it is not; as_json: also with a line. */
 static void apply_tell_other_dir(const struct workspace *workspace, bool as_json)
 {
@@ -174,7 +166,7 @@ static int apply_look_at_dir(const struct plan_words *words, int fd, size_t at, 
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 	const int is_missing = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
-	const bool is_other = is_missing == 0 && !words->theirs && !apply_is_same_dir(workspace, &layer);
+	const bool is_other = is_missing == 0 && !words->theirs && !dir_id_is_of(&workspace->dir_id, layer.base_fd);
 	_cleanup_apply_journal_ struct apply_journal journal = {journal_dir, -1, workspace->id, {.base_fd = -1}};
 	int r;
 
@@ -224,7 +216,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return CLI_EXIT_OK;
-	if (!words->theirs && !apply_is_same_dir(workspace, &layer)) {
+	if (!words->theirs && !dir_id_is_of(&workspace->dir_id, layer.base_fd)) {
 		apply_tell_other_dir(workspace, words->json);
 		return WS_EXIT_NOT_ALL;
 	}

@@ -155,10 +155,10 @@ static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const c
 /* True when the directory is the one that the apply has changed; else a message says that it is not. */
 static bool recover_is_same_dir(const struct recovery *recovery)
 {
-	const uint64_t inode = journal_read_inode(recovery->journal_dir_fd);
-	struct stat st;
+	struct dir_id id;
 
-	if (inode == 0 || (fstat(recovery->layer.base_fd, &st) == 0 && st.st_ino == inode))
+	journal_read_dir_id(recovery->journal_dir_fd, &id);
+	if (dir_id_is_of(&id, recovery->layer.base_fd))
 		return true;
 	cli_print_error(RECOVER_VERB, "%s: another directory than that of the apply: it was moved there since",
 			recovery->workspace->dir);

@@ -86,6 +86,48 @@ for instead in none link file; do
 	says 0 '' discard "$id"
 done
 
+# ---- another directory with the same inode number: the root of another file system ----
+other_dir='another directory than that of the run'
+if [ "$(id -u)" = 0 ] && mkdir "$T/a" "$T/b" && mount -t tmpfs none "$T/a" 2>/dev/null; then
+	later # the time tells them apart, before Linux 6.6
+	mount -t tmpfs none "$T/b"
+	for each in a b; do
+		echo "of $each" | tee "$T/$each/f" >"$T/$each/g"
+	done
+	later
+	rm -rf "$W"
+	mkdir "$W"
+	mount --bind "$T/a" "$W"
+	run_in_workspace 'echo new >f; rm g'
+	umount "$W"
+	mount --bind "$T/b" "$W"
+	[ "$(stat -c %i "$T/a")" = "$(stat -c %i "$W")" ] || echo "other inode numbers: the next test says nothing"
+	was=$(picture "$W")
+	says 3 "$other_dir" apply "$id"
+	[ "$(picture "$W")" = "$was" ] || fail "another file system was changed: $(ls "$W"; cat "$W/f")"
+	umount "$W"
+	mount --bind "$T/a" "$W"
+	says 0 '' apply "$id" f
+	says 0 'D  g' apply "$id"
+	says 0 '' discard "$id"
+	umount "$W" "$T/a" "$T/b"
+	# An overlay copies the directory up when it is first changed: it is the same one.
+	mkdir -p "$T/low/w" "$T/up" "$T/work"
+	echo old | tee "$T/low/w/f" >"$T/low/w/g"
+	later
+	rm -rf "$W"
+	mkdir "$T/merged"
+	if mount -t overlay -o "lowerdir=$T/low,upperdir=$T/up,workdir=$T/work" none "$T/merged" 2>/dev/null; then
+		ln -s merged/w "$W"
+		run_in_workspace 'echo new >f; rm g'
+		says 0 'M  f' apply "$id" f
+		says 0 'D  g' apply "$id"
+		says 0 '' discard "$id"
+		umount "$T/merged"
+	fi
+	rm -rf "$W"
+fi
+
 # ---- why not ----
 if [ "$(id -u)" = 0 ]; then
 	play 'echo new >d/a'

@@ -1,0 +1,91 @@
+#include "workspace/dir-id.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+int dir_id_read(int fd, struct dir_id *ret_id)
+{
+	struct dir_id id = {.inode = 0};
+	struct statfs fs;
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
+		return -errno;
+	id.inode = stx.stx_ino;
+	if (stx.stx_mask & STATX_BTIME) {
+		id.born_s = stx.stx_btime.tv_sec;
+		id.born_ns = stx.stx_btime.tv_nsec;
+	}
+	if (fstatfs(fd, &fs) == 0) {
+		_Static_assert(sizeof(fs.f_fsid) == sizeof(id.fsid), "statfs(2)");
+		memcpy(&id.fsid, &fs.f_fsid, sizeof(id.fsid));
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* True unless both are known and differ. overlayfs changes the time when it copies a directory up. */
+static bool dir_id_may_have_time(const struct dir_id *id, const struct dir_id *now, const struct statfs *fs)
+{
+	const bool is_known = (id->born_s != 0 || id->born_ns != 0) && (now->born_s != 0 || now->born_ns != 0);
+
+	return fs->f_type == OVERLAYFS_SUPER_MAGIC || !is_known ||
+	       (id->born_s == now->born_s && id->born_ns == now->born_ns);
+}
+
+/*
+ * The same of the file system's number, where that is made of its UUID. Elsewhere it may be that of the device, which
+ * may be another one when it is mounted again. A snapshot of btrfs has the time and inode number of the original, and
+ * only the number is another one.
+ */
+static bool dir_id_may_have_fsid(const struct dir_id *id, const struct dir_id *now, const struct statfs *fs)
+{
+	const bool is_of_uuid = fs->f_type == BTRFS_SUPER_MAGIC || fs->f_type == EXT4_SUPER_MAGIC ||
+				fs->f_type == OVERLAYFS_SUPER_MAGIC || fs->f_type == TMPFS_MAGIC;
+
+	return !is_of_uuid || id->fsid == 0 || now->fsid == 0 || id->fsid == now->fsid;
+}
+
+bool dir_id_is_of(const struct dir_id *id, int fd)
+{
+	struct dir_id now = {.inode = 0};
+	struct statfs fs;
+
+	if (id->inode == 0)
+		return true;
+	if (dir_id_read(fd, &now) < 0 || now.inode != id->inode || fstatfs(fd, &fs) < 0)
+		return false;
+	return dir_id_may_have_time(id, &now, &fs) && dir_id_may_have_fsid(id, &now, &fs);
+}
+
+int dir_id_put(json_t *object, const struct dir_id *id)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} numbers[] = {
+		{"inode", (int64_t)id->inode},
+		{"born_s", id->born_s},
+		{"born_ns", id->born_ns},
+		{"fsid", (int64_t)id->fsid},
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (json_object_set_new(object, numbers[i].name, json_integer(numbers[i].value)) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void dir_id_get(const json_t *object, struct dir_id *ret_id)
+{
+	*ret_id = (struct dir_id){
+		.inode = (uint64_t)json_integer_value(json_object_get(object, "inode")),
+		.born_s = json_integer_value(json_object_get(object, "born_s")),
+		.born_ns = json_integer_value(json_object_get(object, "born_ns")),
+		.fsid = (uint64_t)json_integer_value(json_object_get(object, "fsid")),
+	};
+}
