@@ -155,17 +155,20 @@ int closed_open(struct closed *closed, const char *path, int fd, struct stat *st
 {
 	const mode_t needs = S_ISDIR(st->st_mode) ? S_IRUSR | S_IXUSR : S_ISREG(st->st_mode) ? S_IRUSR : 0;
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
-	int r;
+	int r = 0;
 
 	if (!closed)
 		return 0;
 	closed_fix_status(closed, st);
-	if ((st->st_mode & needs) == needs || st->st_uid != geteuid() || closed_has(closed, st->st_ino) ||
+	if ((st->st_mode & needs) == needs || st->st_uid != geteuid() ||
 	    faccessat(AT_FDCWD, link.path, needs & S_IXUSR ? R_OK | X_OK : R_OK, AT_EACCESS) == 0)
 		return 0;
-	r = closed_write(closed, path, st->st_mode & 07777);
-	if (r == 0)
-		r = closed_add(closed, st->st_ino, st->st_mode & 07777);
+	/* It is noted already, if that was interrupted. */
+	if (!closed_has(closed, st->st_ino)) {
+		r = closed_write(closed, path, st->st_mode & 07777);
+		if (r == 0)
+			r = closed_add(closed, st->st_ino, st->st_mode & 07777);
+	}
 	if (r == 0 && chmod(link.path, (st->st_mode & 07777) | needs) < 0)
 		r = -errno;
 	return r;

@@ -216,6 +216,23 @@ if [ "$(id -u)" != 0 ]; then
 		ws discard "$id" || fail "discard"
 	done
 fi
+# The comparison is interrupted between noting the mode and opening the entry.
+if [ "$(id -u)" != 0 ]; then
+	play 'echo new >new; chmod 0 new; mkdir made; echo in >made/in; chmod 0 made'
+	for at in 1 2; do
+		strace -qq -o "$T/trace" -e trace=fdatasync -e inject=fdatasync:signal=KILL:when=1 \
+			"$CALLGATE" ws diff "$id" >/dev/null 2>&1 &
+		wait $! 2>/dev/null
+		grep -q KILL "$T/trace" || fail "interrupted $at: not killed"
+	done
+	applies 0 interrupted
+	has_mode interrupted new 0
+	has_mode interrupted made 0
+	chmod 700 "$W/new" "$W/made"
+	has interrupted new new
+	has interrupted made/in in
+	ws discard "$id" || fail "interrupted: discard"
+fi
 # What was opened in the layer has the mode that the program has left also when the workspace was moved: its inode
 # numbers are others then. (doc/workspaces.md)
 play 'echo new >new; ln new linked; chmod 0 new; mkdir made; echo in >made/in; chmod 300 made; chmod 200 f'
