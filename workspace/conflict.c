@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/times.h"
+#include "workspace/dir-id.h"
 
 /* Whether entries were removed from the directory of a path, or added to it, since the mount. 1, 0, or -errno. */
 static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const char *path)
@@ -47,6 +48,15 @@ static int conflict_was_removed(const struct workspace_layer *layer, const struc
 	return workspace_has_origin(layer, change->path, fd) ? conflict_is_in_changed_dir(layer, change->path) : 0;
 }
 
+/* Whether a directory is known to be made since the mount: it may have the inode number of one that was removed. */
+static bool conflict_is_born_since(const struct workspace_layer *layer, int base_fd)
+{
+	struct dir_id id = {.inode = 0};
+
+	return dir_id_read(base_fd, &id) == 0 && dir_id_has_birth(&id) &&
+	       workspace_time_is_since_mount(layer, &id.born);
+}
+
 /*
  * Whether a directory may be another one than during the run, moved there from outside with all that is in it:
  * the entries in it are as old as they were. One that the program has removed must not have changed at all. In another
@@ -79,7 +89,7 @@ static int conflict_is_moved_dir(const struct workspace_layer *layer, const stru
 		return 1;
 	is_same = workspace_first_dirs_compare(first, layer, dir, &st);
 	if (is_same >= 0)
-		return !is_same;
+		return !is_same || conflict_is_born_since(layer, base);
 	return times_compare(&st.st_mtim, &st.st_ctim) != 0 && times_compare(&st.st_mtim, &layer_st.st_mtim) != 0;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/times.h"
+
 int dir_id_read(int fd, struct dir_id *ret_id)
 {
 	struct dir_id id = {.inode = 0};
@@ -15,32 +17,27 @@ int dir_id_read(int fd, struct dir_id *ret_id)
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
 		return -errno;
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
 	id.inode = stx.stx_ino;
-	if (stx.stx_mask & STATX_BTIME) {
-		id.born_s = stx.stx_btime.tv_sec;
-		id.born_ns = stx.stx_btime.tv_nsec;
-	}
-	if (fstatfs(fd, &fs) == 0) {
-		_Static_assert(sizeof(fs.f_fsid) == sizeof(id.fsid), "statfs(2)");
-		memcpy(&id.fsid, &fs.f_fsid, sizeof(id.fsid));
-	}
+	/* overlayfs changes the time when it copies a directory up. */
+	if ((stx.stx_mask & STATX_BTIME) && fs.f_type != OVERLAYFS_SUPER_MAGIC)
+		id.born = (struct timespec){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
+	_Static_assert(sizeof(fs.f_fsid) == sizeof(id.fsid), "statfs(2)");
+	memcpy(&id.fsid, &fs.f_fsid, sizeof(id.fsid));
 	*ret_id = id;
 	return 0;
 }
 
-/* True unless both are known and differ. overlayfs changes the time when it copies a directory up. */
-static bool dir_id_may_have_time(const struct dir_id *id, const struct dir_id *now, const struct statfs *fs)
+bool dir_id_has_birth(const struct dir_id *id)
 {
-	const bool is_known = (id->born_s != 0 || id->born_ns != 0) && (now->born_s != 0 || now->born_ns != 0);
-
-	return fs->f_type == OVERLAYFS_SUPER_MAGIC || !is_known ||
-	       (id->born_s == now->born_s && id->born_ns == now->born_ns);
+	return id->born.tv_sec != 0 || id->born.tv_nsec != 0;
 }
 
 /*
- * The same of the file system's number, where that is made of its UUID. Elsewhere it may be that of the device, which
- * may be another one when it is mounted again. A snapshot of btrfs has the time and inode number of the original, and
- * only the number is another one.
+ * True unless the file system's numbers are known and differ. They count where they are made of the UUID: elsewhere it
+ * may be that of the device, which may be another one when it is mounted again. A snapshot of btrfs has the time and
+ * inode number of the original, and only this number is another one.
  */
 static bool dir_id_may_have_fsid(const struct dir_id *id, const struct dir_id *now, const struct statfs *fs)
 {
@@ -59,7 +56,9 @@ bool dir_id_is_of(const struct dir_id *id, int fd)
 		return true;
 	if (dir_id_read(fd, &now) < 0 || now.inode != id->inode || fstatfs(fd, &fs) < 0)
 		return false;
-	return dir_id_may_have_time(id, &now, &fs) && dir_id_may_have_fsid(id, &now, &fs);
+	if (dir_id_has_birth(id) && dir_id_has_birth(&now) && times_compare(&id->born, &now.born) != 0)
+		return false;
+	return dir_id_may_have_fsid(id, &now, &fs);
 }
 
 int dir_id_put(json_t *object, const struct dir_id *id)
@@ -69,8 +68,8 @@ int dir_id_put(json_t *object, const struct dir_id *id)
 		int64_t value;
 	} numbers[] = {
 		{"inode", (int64_t)id->inode},
-		{"born_s", id->born_s},
-		{"born_ns", id->born_ns},
+		{"born_s", id->born.tv_sec},
+		{"born_ns", id->born.tv_nsec},
 		{"fsid", (int64_t)id->fsid},
 	};
 
@@ -84,8 +83,8 @@ void dir_id_get(const json_t *object, struct dir_id *ret_id)
 {
 	*ret_id = (struct dir_id){
 		.inode = (uint64_t)json_integer_value(json_object_get(object, "inode")),
-		.born_s = json_integer_value(json_object_get(object, "born_s")),
-		.born_ns = json_integer_value(json_object_get(object, "born_ns")),
+		.born = {json_integer_value(json_object_get(object, "born_s")),
+			 json_integer_value(json_object_get(object, "born_ns"))},
 		.fsid = (uint64_t)json_integer_value(json_object_get(object, "fsid")),
 	};
 }

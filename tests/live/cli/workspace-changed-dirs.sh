@@ -92,6 +92,24 @@ for outside in 'rm d/x d/e/z' 'echo me >>d/x; echo me >d/e/z' 'mv d/x d/mine; mv
 	discard_all
 done
 
+# A new directory may have got the inode number of the old one.
+fresh
+play 'echo new >d/new; echo new >d/e/new'
+was=$(stat -c %i "$W/d")
+rm -r "$W/d"
+for ((i = 0; i < 1000; i++)); do
+	mkdir "$W/t$i"
+	[ "$(stat -c %i "$W/t$i")" != "$was" ] || mv "$W/t$i" "$W/d"
+	[ ! -d "$W/d" ] || break
+done
+if [ -d "$W/d" ]; then # on tmpfs, all numbers are new ones
+	mkdir "$W/d/e"
+	applies 3 "a new directory with the old number"
+	{ [ ! -e "$W/d/new" ] && [ ! -e "$W/d/e/new" ]; } || fail "put into a new directory: $(ls -R "$W/d")"
+	applies 0 "a new directory, theirs" --theirs
+fi
+discard_all
+
 # The mode of a directory is what both have set; else what one has.
 fresh
 play 'chmod 750 d; echo edited >>d/x; echo edited >>d/e/q'

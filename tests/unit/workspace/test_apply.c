@@ -218,7 +218,7 @@ static int visit_dir(void *ctx, const char *path, uint64_t inode, mode_t mode)
 }
 
 /* Values that no number of fewer bits holds. */
-static const struct dir_id id = {UINT64_MAX - 5, -3, 999999999, UINT64_MAX - 7};
+static const struct dir_id id = {UINT64_MAX - 5, {-3, 999999999}, UINT64_MAX - 7};
 
 START_TEST(test_journal_dirs)
 {
