@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -51,6 +52,14 @@ pid_t procstat_read_parent(pid_t pid)
 	struct procstat stat;
 
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.parent;
+}
+
+bool procstat_has_more_threads(int task_dir_fd, size_t listed)
+{
+	struct stat status;
+
+	/* links: ".", the name in the parent, and the threads that were not reaped yet */
+	return fstat(task_dir_fd, &status) < 0 || status.st_nlink > 2 + listed;
 }
 
 int procstat_open_file(pid_t pid, const char *leaf)

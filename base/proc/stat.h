@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_PROC_STAT_H
 #define CALLGATE_BASE_PROC_STAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -30,6 +31,12 @@ int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);
 
 /* Returns the pid of the parent, or -ESRCH. */
 pid_t procstat_read_parent(pid_t pid);
+
+/*
+ * Whether a process has more than `listed` threads. task_dir_fd: the directory /proc/PID/task. A list of it may end
+ * before threads that run all the while: when the thread to be listed next ends at that moment.
+ */
+bool procstat_has_more_threads(int task_dir_fd, size_t listed);
 
 /* Opens the file `leaf` of /proc/PID for reading. A descriptor owned by the caller, or -1 with errno. */
 int procstat_open_file(pid_t pid, const char *leaf);

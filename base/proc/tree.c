@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -12,7 +14,9 @@
 #include "base/proc/stat.h"
 
 #define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
-#define PROCTREE_LISTED_BYTES 64u    /* of directory entries that are read at once: two processes */
+#define PROCTREE_ALL_BYTES 32768u    /* bytes of directory entries that are read at once: 1,000 processes */
+#define PROCTREE_FEW_BYTES 64u       /* the same where no process is to be missed: two processes */
+#define PROCTREE_FEW_MAX_NS UINT64_C(100000000) /* how long they are read two at a time: 10,000 processes */
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, const struct procstat *stat)
 {
@@ -25,8 +29,11 @@ static int proctree_add_entry(struct proctree *tree, pid_t pid, const struct pro
 			return -ENOMEM;
 		tree->entry = more;
 	}
-	tree->entry[tree->entry_count++] = (struct proctree_entry){
-		.pid = pid, .parent = stat->parent, .is_zombie = stat->state == 'Z' || stat->state == 'X'};
+	tree->entry[tree->entry_count++] =
+		(struct proctree_entry){.pid = pid,
+					.parent = stat->parent,
+					.is_zombie = stat->state == 'Z' || stat->state == 'X',
+					.has_other_threads = stat->threads > 1};
 	return 0;
 }
 
@@ -37,10 +44,9 @@ static int proctree_compare_pids(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-/* Reads the process to which an entry of /proc belongs, if it is one. 0 or -ENOMEM. */
-static int proctree_read_process(int proc_fd, const char *name, struct proctree *tree)
+/* Reads a process. pid 0: the entry of /proc is none. 0 or -ENOMEM. */
+static int proctree_read_process(int proc_fd, pid_t pid, struct proctree *tree)
 {
-	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct procstat stat;
 	int r = pid > 0 ? procstat_read_at(proc_fd, pid, &stat) : -EPERM;
 
@@ -50,34 +56,55 @@ static int proctree_read_process(int proc_fd, const char *name, struct proctree 
 	return 0;
 }
 
-int proctree_read_at(int proc_fd, struct proctree *ret_tree)
+/*
+ * Reads the next entries of the directory /proc, and their processes. Returns the bytes of the entries, 0 at the end,
+ * or -errno.
+ */
+static ssize_t proctree_read_next(int dir, int proc_fd, size_t size, struct proctree *tree)
+{
+	_Alignas(struct dirent64) char buffer[PROCTREE_ALL_BYTES];
+	ssize_t got = getdents64(dir, buffer, size);
+	int r = 0;
+
+	if (got < 0 && errno == EINVAL) /* a longer name, which is no pid */
+		got = getdents64(dir, buffer, sizeof(struct dirent64));
+	if (got < 0)
+		return -errno;
+	for (ssize_t at = 0; r == 0 && at < got;) {
+		const struct dirent64 *entry = (const void *)(buffer + at);
+
+		r = proctree_read_process(proc_fd, (pid_t)strtol(entry->d_name, NULL, 10), tree);
+		at += entry->d_reclen;
+	}
+	return r < 0 ? r : got;
+}
+
+/*
+ * Reads all processes. For few_max_ns it reads two at a time, since a process that ends after it was listed, and before
+ * it is read, is missed. That may follow a chain of processes that fork and end, until the pids begin anew. So then it
+ * reads many at a time: the kernel lists faster than processes fork.
+ */
+static int proctree_read_all(int proc_fd, uint64_t few_max_ns, struct proctree *ret_tree)
 {
 	/* proc_fd is an O_PATH descriptor, which cannot be read: open the directory again. */
 	_cleanup_close_ int dir = io_open_dir(proc_fd, proc_fd < 0 ? "/proc" : ".");
-	_Alignas(struct dirent64) char buffer[sizeof(struct dirent64)];
-	ssize_t got = 0;
-	int r = dir < 0 ? dir : 0;
+	uint64_t few_until_ns = few_max_ns ? io_read_clock_ns() + few_max_ns : 0;
+	ssize_t got = dir < 0 ? dir : 1;
 
 	*ret_tree = (struct proctree){.newest_before = -1, .newest_after = -1};
-	while (r == 0) {
-		/* Few entries at a time, since a process that ends between this list and its turn is missed. */
-		got = getdents64(dir, buffer, PROCTREE_LISTED_BYTES);
-		if (got < 0 && errno == EINVAL) /* a longer name, which is no pid */
-			got = getdents64(dir, buffer, sizeof(buffer));
-		if (got <= 0)
-			break;
-		for (ssize_t at = 0; r == 0 && at < got;) {
-			const struct dirent64 *entry = (const void *)(buffer + at);
+	while (got > 0) {
+		bool few = few_until_ns && io_read_clock_ns() < few_until_ns;
 
-			r = proctree_read_process(proc_fd, entry->d_name, ret_tree);
-			at += entry->d_reclen;
-		}
+		got = proctree_read_next(dir, proc_fd, few ? PROCTREE_FEW_BYTES : PROCTREE_ALL_BYTES, ret_tree);
 	}
-	if (got < 0)
-		r = -errno;
 	if (ret_tree->entry_count > 0)
 		qsort(ret_tree->entry, ret_tree->entry_count, sizeof(*ret_tree->entry), proctree_compare_pids);
-	return r;
+	return (int)got;
+}
+
+int proctree_read_at(int proc_fd, struct proctree *ret_tree)
+{
+	return proctree_read_all(proc_fd, 0, ret_tree);
 }
 
 int proctree_read(struct proctree *ret_tree)
@@ -92,15 +119,16 @@ static pid_t proctree_read_newest_pid(int machine_proc_fd)
 	static const char *const files[] = {"sys/kernel/ns_last_pid", "loadavg"};
 	_cleanup_close_ int own_proc = machine_proc_fd < 0 ? io_open_dir(AT_FDCWD, "/proc") : -1;
 	char text[128];
+	struct statfs fs;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		/* RESOLVE_NO_XDEV: lxcfs mounts a file with other contents over loadavg. */
-		_cleanup_close_ int fd = openat2_retry(machine_proc_fd < 0 ? own_proc : machine_proc_fd, files[i],
-						       O_RDONLY, 0, RESOLVE_NO_XDEV);
+		_cleanup_close_ int fd =
+			openat(machine_proc_fd < 0 ? own_proc : machine_proc_fd, files[i], O_RDONLY | O_CLOEXEC);
 		ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 		const char *last;
 
-		if (len <= 0)
+		/* lxcfs mounts a file of its own over loadavg. Containers have /proc/sys mounted over itself. */
+		if (len <= 0 || fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
 			continue;
 		text[len] = '\0';
 		last = strrchr(text, ' ');
@@ -112,7 +140,7 @@ static pid_t proctree_read_newest_pid(int machine_proc_fd)
 int proctree_read_exactly(int machine_proc_fd, struct proctree *ret_tree)
 {
 	pid_t newest = proctree_read_newest_pid(machine_proc_fd);
-	int r = proctree_read(ret_tree);
+	int r = proctree_read_all(-1, PROCTREE_FEW_MAX_NS, ret_tree);
 
 	ret_tree->newest_before = newest;
 	ret_tree->newest_after = proctree_read_newest_pid(machine_proc_fd);
@@ -129,6 +157,16 @@ static bool proctree_pids_are_unique(pid_t earlier, pid_t later)
 	return earlier >= 0 && (getpid() == 1 ? later == earlier : later >= earlier);
 }
 
+/*
+ * Whether the process had a parent that ended before its turn in the list: the chain from the process to the root is
+ * cut. A parent that hidepid does not show is still its parent.
+ */
+static bool proctree_has_lost_parent(const struct proctree *tree, const struct proctree_entry *entry)
+{
+	return entry->place == PROCTREE_NOT_DESCENDANT && entry->parent > 0 &&
+	       !proctree_find_entry(tree, entry->parent) && procstat_read_parent(entry->pid) != entry->parent;
+}
+
 bool proctree_may_miss_descendants(const struct proctree *before, const struct proctree *now)
 {
 	bool same_pids = proctree_pids_are_unique(before->newest_after, now->newest_before);
@@ -139,6 +177,8 @@ bool proctree_may_miss_descendants(const struct proctree *before, const struct p
 	for (size_t i = 0; i < now->entry_count; i++) {
 		const struct proctree_entry *earlier;
 
+		if (proctree_has_lost_parent(now, &now->entry[i]))
+			return true;
 		if (!now->entry[i].is_zombie || now->entry[i].place == PROCTREE_NOT_DESCENDANT)
 			continue;
 		earlier = same_pids ? proctree_find_entry(before, now->entry[i].pid) : NULL;

@@ -17,7 +17,8 @@ struct proctree_entry {
 	pid_t pid;
 	pid_t parent;              /* pid of the parent process; 0: the parent is outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
-	bool is_zombie;            /* the process had ended, and was not reaped yet */
+	bool is_zombie;            /* the first thread had ended, and was not reaped yet */
+	bool has_other_threads;    /* there were threads besides the first one */
 };
 
 /* A snapshot of all processes. */

@@ -100,8 +100,11 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
 	char path[48];
+	size_t listed = 0;
 	int r;
 
+	if (process->is_zombie && !process->has_other_threads)
+		return 0;
 	*ret_new |= !process->is_zombie && !freeze_tid_was_seen(freeze, tgid);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", tgid);
 	dir = opendir(path);
@@ -109,11 +112,13 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
+		listed += tid > 0;
 		if (tid <= 0 || freeze_tid_was_seen(freeze, tid))
 			continue;
 		*ret_new |= tid != tgid || !process->is_zombie;
 		r = freeze_seize_and_interrupt(freeze, tracer, tid, tgid);
 	}
+	*ret_new |= dir && procstat_has_more_threads(dirfd(dir), listed);
 	return r;
 }
 

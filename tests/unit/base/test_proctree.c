@@ -1,11 +1,16 @@
 /* Descendants: in made-up lists, and among real processes. */
 #include <check.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/proc/stat.h"
 #include "base/proc/tree.h"
 #include "tests/unit/unit.h"
 
@@ -194,6 +199,69 @@ START_TEST(reads_zombies_and_the_newest_pid)
 }
 END_TEST
 
+/* Its parent may have been a descendant that ended before its turn. One that hidepid hides lives. */
+START_TEST(knows_lost_parents)
+{
+	struct proctree_entry entry = {.place = PROCTREE_NOT_DESCENDANT};
+	const struct proctree none = {.newest_after = 60};
+	const struct proctree tree = {&entry, 1, .newest_before = 60, .newest_after = 60};
+
+	entry.pid = getpid();
+	entry.parent = getppid();
+	ck_assert(!proctree_may_miss_descendants(&none, &tree));
+	entry.parent = getpid() + 1;
+	ck_assert(proctree_may_miss_descendants(&none, &tree));
+	entry.parent = entry.pid; /* is in the list */
+	ck_assert(!proctree_may_miss_descendants(&none, &tree));
+	entry.parent = 0; /* outside the pid namespace */
+	ck_assert(!proctree_may_miss_descendants(&none, &tree));
+}
+END_TEST
+
+/* As containers have them: /proc/sys is mounted over itself, and lxcfs has a loadavg of its own. */
+START_TEST(reads_the_newest_pid_in_containers)
+{
+	char name[] = "/tmp/proctree-XXXXXX";
+	int fd = mkstemp(name);
+	struct proctree tree;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "0.00 0.00 0.00 1/80 7\n", 22), 22);
+	if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	    mount(name, "/proc/loadavg", NULL, MS_BIND, NULL) == 0 &&
+	    mount("/proc/sys", "/proc/sys", NULL, MS_BIND | MS_REC, NULL) == 0) {
+		ck_assert_int_eq(proctree_read_exactly(-1, &tree), 0);
+		ck_assert_int_gt(tree.newest_before, 7);
+		proctree_release(&tree);
+		ck_assert_int_eq(mount("none", "/proc/sys", "tmpfs", 0, NULL), 0);
+		ck_assert_int_eq(proctree_read_exactly(-1, &tree), 0);
+		ck_assert_int_eq(tree.newest_before, -1);
+		proctree_release(&tree);
+	}
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(unlink(name), 0);
+}
+END_TEST
+
+static void *wait_for_end(void *unused)
+{
+	(void)pause();
+	return unused;
+}
+
+START_TEST(counts_threads_that_a_list_lacks)
+{
+	int dir = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pthread_t thread;
+
+	ck_assert(!procstat_has_more_threads(dir, 1));
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, NULL), 0);
+	ck_assert(procstat_has_more_threads(dir, 1));
+	ck_assert(!procstat_has_more_threads(dir, 2));
+	ck_assert_int_eq(close(dir), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("proctree");
@@ -205,6 +273,9 @@ int main(void)
 	tcase_add_test(tcase, reads_processes);
 	tcase_add_test(tcase, knows_what_may_be_missing);
 	tcase_add_test(tcase, reads_zombies_and_the_newest_pid);
+	tcase_add_test(tcase, knows_lost_parents);
+	tcase_add_test(tcase, reads_the_newest_pid_in_containers);
+	tcase_add_test(tcase, counts_threads_that_a_list_lacks);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
