@@ -207,6 +207,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/patterns.json \
 	cli/inspect/parsers/policy.json \
 	cli/inspect/parsers/python.py \
+	cli/inspect/parsers/python_archive.py \
 	cli/inspect/parsers/python_environment.py \
 	cli/inspect/parsers/python_files.py \
 	cli/inspect/parsers/python_given.py \

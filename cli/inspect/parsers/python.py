@@ -12,6 +12,7 @@ import warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, InnerFindings, print_line, read_program
+from python_archive import has_text_before, open_archive, read_programs
 from python_environment import Environment
 from python_files import LOOPS, Files, is_wiping_loop
 from python_given import find_calls, find_decorations
@@ -399,10 +400,25 @@ def parse(program, findings):
     return parse(re.sub(rb"\0[^\n]*", b"", program), findings)
 
 
+def look_at_archive(archive, findings):
+    """Looks at what is in an archive."""
+    for inner in read_programs(archive, findings):
+        inner_findings = InnerFindings(findings, 1)
+        tree = parse(inner, inner_findings)
+        if tree:
+            Inspector(tree, inner_findings).look_at_all()
+
+
 def main():
     warnings.simplefilter("ignore")
     findings = Findings(print_line)
-    tree = parse(read_program(), findings)
+    program = read_program()
+    archive = open_archive(program)
+    if archive:
+        findings.attempt(1, look_at_archive, archive, findings)
+    if archive and has_text_before(program):
+        findings.add(1, "obfuscated", "an archive behind other text, of which Python runs __main__.py instead")
+    tree = None if archive and not has_text_before(program) else parse(program, findings)
     if tree:
         Inspector(tree, findings).look_at_all()
     findings.end()

@@ -105,6 +105,32 @@ book.ipynb:8: destructive: rm -rf ~
 book.ipynb:9: not-looked-at: code of %%perl: no parser for it here
 book.ipynb:10: native: import ctypes
 END
+# Archives, of which Python runs __main__.py, also behind a program that it does not run.
+python3 - <<'END'
+import io, zipfile
+for name, before in ("app.pyz", b"#!/usr/bin/env python3\n"), ("hidden.py", b"print(1)\n#"):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("__main__.py", "import os, helper\nos.system('rm -rf ~')\n" + "#" * 1000)
+        archive.writestr("helper.py", "import ctypes\n")
+        archive.writestr("other.pyc", b"\0")
+    with open(name, "wb") as file:
+        file.write(before + packed.getvalue())
+END
+for name in app.pyz hidden.py; do
+	finds $name 1 destructive 'rm -rf ~'
+	finds $name 1 native 'import ctypes'
+	finds $name 1 not-looked-at 'other.pyc in the archive'
+done
+finds hidden.py 1 obfuscated 'an archive behind other text, of which Python runs __main__.py instead'
+# One that is empty: a Python that cannot read it runs the text.
+{
+	printf 'import os\nos.system("rm -rf ~")\n#PK\5\6'
+	head -c 18 /dev/zero
+} >bare.py
+finds bare.py 2 destructive 'rm -rf ~'
+finds bare.py 1 obfuscated 'an archive behind other text, of which Python runs __main__.py instead'
+! grep -q obfuscated <(cg inspect app.pyz) || fail "app.pyz: obfuscated"
 # That a language has no parser is told once a file.
 printf '#!/bin/sh\nawk 1 a\nawk 2 b\nperl -e 1\nperl -e 2\nawk 3 c\n' >awk.sh
 cg inspect --level warning awk.sh >out
