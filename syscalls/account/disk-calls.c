@@ -87,8 +87,7 @@ static bool disk_copy_is_to_count(const struct call *call, unsigned i, int fd, s
 	return !file || file->bytes_before_run > 0; /* else it was copied or made by the run */
 }
 
-/* Counts a file that was copied before its call is judged again. */
-static void disk_count_copied_file(struct disk *disk, int fd)
+void disk_count_copied_file(struct disk *disk, int fd)
 {
 	struct disk_file *file;
 	struct stat status;

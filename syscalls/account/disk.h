@@ -81,7 +81,6 @@ int disk_watch_file(struct call *call, int fd, bool made);
 enum disk_copying {
 	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
 	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
-	DISK_LINKS,   /* link(2): raise_file() copies it */
 };
 
 /*
@@ -91,6 +90,9 @@ enum disk_copying {
  * or with the call refused or failed.
  */
 int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how);
+
+/* Counts the file of fd, which was copied, if it has not been counted before. disk may be NULL. */
+void disk_count_copied_file(struct disk *disk, int fd);
 
 /*
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an

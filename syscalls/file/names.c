@@ -174,8 +174,7 @@ static void names_link_path(struct call *call, unsigned flags)
 	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0)
 		return;
 	raises = raise_is_possible(call, parent, object);
-	if ((raises && raise_large_file_first(call, parent, object) < 0) ||
-	    disk_count_copy(call, 0, object, raises ? DISK_LINKS : DISK_COPIES) < 0 ||
+	if ((raises ? raise_begin(call, parent, object) : disk_count_copy(call, 0, object, DISK_COPIES)) < 0 ||
 	    file_record_before_change(call, 1) < 0)
 		return;
 	moves_note(call, false, false, false);
@@ -185,6 +184,8 @@ static void names_link_path(struct call *call, unsigned flags)
 	if (r < 0 && errno == EXDEV)
 		r = names_link_between_mounts(call, object, parent, name);
 	file_end_call(call, r < 0 ? r : names_check_linked(call, object, parent, name));
+	if (raises)
+		raise_count_copy(call, object);
 	disk_count_new_name(call, S_IFREG);
 }
 

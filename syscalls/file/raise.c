@@ -194,6 +194,12 @@ void raise_file(const struct call *call, int parent_fd, int *object_fd)
 	*object_fd = fd;
 }
 
+void raise_count_copy(const struct call *call, int object_fd)
+{
+	if (!raise_is_in_lower_only(&call->resolved_place[0]))
+		disk_count_copied_file(call->sandbox->disk, object_fd);
+}
+
 /* ---- large files, in a worker thread ---- */
 
 struct raise_work {
@@ -201,27 +207,30 @@ struct raise_work {
 	struct sandbox *sandbox; /* borrowed */
 	struct place place;
 	int parent_fd;
-	struct stat raised; /* the new file */
+	int raised_fd; /* of the new file, owned; -1: none */
 };
 
 static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct raise_work *raise = (struct raise_work *)work;
-	_cleanup_close_ int raised =
-		raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
-	const int r = raised < 0 ? raised : fstat(raised, &raise->raised) < 0 ? -errno : 0;
+	const int r = raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
 
+	raise->raised_fd = r < 0 ? -1 : r;
 	atomic_store(&raise->sandbox->is_filling, false);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static void raise_end_work(struct call_work *work, int fd, int64_t result)
 {
 	struct raise_work *raise = (struct raise_work *)work;
-	struct stat first;
+	struct stat first, raised;
 
-	if (result == 0 && fstat(fd, &first) == 0)
-		copying_note(&raise->sandbox->copied_files, &first, &raise->raised);
+	if (result < 0)
+		return;
+	/* here, as the call may have been killed meanwhile */
+	disk_count_copied_file(raise->sandbox->disk, raise->raised_fd);
+	if (fstat(fd, &first) == 0 && fstat(raise->raised_fd, &raised) == 0)
+		copying_note(&raise->sandbox->copied_files, &first, &raised);
 }
 
 static void raise_free_work(struct call_work *work)
@@ -230,6 +239,7 @@ static void raise_free_work(struct call_work *work)
 
 	atomic_store(&raise->sandbox->is_filling, false); /* also if it was never run */
 	close_fd(&raise->parent_fd);
+	close_fd(&raise->raised_fd);
 	free(raise);
 }
 
@@ -248,6 +258,7 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 	raise->sandbox = call->sandbox;
 	place_copy(&raise->place, &call->resolved_place[0]);
 	raise->parent_fd = steal_fd(&parent);
+	raise->raised_fd = -1;
 	atomic_store(&call->sandbox->is_filling, true);
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = object;
@@ -255,17 +266,18 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 	return -1;
 }
 
-int raise_large_file_first(struct call *call, int parent_fd, int object_fd)
+int raise_begin(struct call *call, int parent_fd, int object_fd)
 {
 	const int r = call->fill_error;
 	struct stat st;
+	bool is_large;
 
-	if (call->copies_inline || call_is_only_judged(call) || fstat(object_fd, &st) < 0 ||
-	    st.st_size < COPYING_INLINE_BYTES_MAX)
+	if (call_is_only_judged(call) || fstat(object_fd, &st) < 0)
 		return 0;
-	if (r < 0)
+	is_large = st.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline;
+	if (is_large && r < 0)
 		return call_fail(call, r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : -EXDEV);
 	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + (uint64_t)st.st_blocks * 512) < 0)
 		return -1;
-	return raise_give_to_worker(call, parent_fd, object_fd);
+	return is_large ? raise_give_to_worker(call, parent_fd, object_fd) : 0;
 }

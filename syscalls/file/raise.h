@@ -22,11 +22,15 @@ bool raise_is_possible(const struct call *call, int parent_fd, int object_fd);
  */
 void raise_file(const struct call *call, int parent_fd, int *object_fd);
 
+/* Counts the copy for limits.disk. To be called after link(2), before which the kernel copies what was not raised. */
+void raise_count_copy(const struct call *call, int object_fd);
+
 /*
- * To be called before the call's record is written, and before raise_file(): lets a worker do that for a large file.
- * Meanwhile no other call is handled, as nothing else may change the file or see its copy, but limits and the end of
- * the run do not wait (sandbox->is_filling). 0: the file is small; -1 with OUTCOME_COPY_FIRST, or with the call failed.
+ * To be called before the call's record is written, and before raise_file(): looks whether limits.disk has room for the
+ * copy, and lets a worker raise a large file. Meanwhile no other call is handled, as nothing else
+ * may change the file or see its copy, but limits and the end of the run do not wait (sandbox->is_filling). 0; -1 with
+ * OUTCOME_COPY_FIRST, or with the call refused or failed.
  */
-int raise_large_file_first(struct call *call, int parent_fd, int object_fd);
+int raise_begin(struct call *call, int parent_fd, int object_fd);
 
 #endif

@@ -41,7 +41,7 @@ allowed() # LIMIT CODE
 fallocate -l 300M "$W/large" || skip "no fallocate here"
 truncate -s 10G "$W/holes"
 ln "$W/large" "$W/other"
-head -c 3M /dev/zero >"$W/small"
+head -c 3M /dev/zero | tee "$W/single" >"$W/small"
 for ((i = 0; i < 10; i++)); do ln "$W/small" "$W/small$i"; done
 for ((i = 0; i < 60; i++)); do head -c 4096 /dev/zero >"$W/s$i"; done
 mv "$W/other" "$T/other" # a second name outside
@@ -65,6 +65,12 @@ allowed 100M 'print(len(open("large", "rb").read(1000)))'
 # What was copied counts once, however often it is opened.
 allowed 12M 'for i in range(50):
 	f = open("s1", "ab"); f.write(b"x"); f.close(); os.chmod("s1", 0o600 + i % 2)'
+# So does what was copied for link(2).
+for name in single small0; do
+	allowed 5M "os.link('$name', 'l'); os.chmod('l', 0o600); os.close(os.open('$name', os.O_RDWR))"
+done
+refused 12M 'for i in range(10):
+	os.link("small%d" % i, "l%d" % i)'
 # Each name of a file of several names is copied by itself, and what is written to it is measured.
 refused 12M 'for i in range(10):
 	os.chmod("small%d" % i, 0o600)'
