@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,12 +94,15 @@ static void elf_print(struct elf_image *image, const char *kind, const char *tex
 	elf_print_bytes(image, kind, text, strlen(text));
 }
 
-/* A part of the file that begins at `offset`, up to a NUL byte. NULL: it is not in the file. */
+/*
+ * A part of the file that begins at `offset`, up to a NUL byte, or cut after PATH_MAX bytes: millions of entries may
+ * refer to one long text. NULL: it is not in the file.
+ */
 static const char *elf_get_text(const struct elf_image *image, uint64_t offset, size_t *ret_len)
 {
 	if (offset >= image->len)
 		return NULL;
-	*ret_len = strnlen(image->bytes + offset, image->len - offset);
+	*ret_len = strnlen(image->bytes + offset, image->len - offset < PATH_MAX ? image->len - offset : PATH_MAX);
 	return image->bytes + offset;
 }
 
@@ -110,7 +114,7 @@ static void elf_look_at_loader(struct elf_image *image, const GElf_Phdr *segment
 	const char *text = elf_get_text(image, segment->p_offset, &len);
 
 	image->has_loader = true;
-	if (text && len > 0 && len < segment->p_filesz)
+	if (text && len > 0 && len < segment->p_filesz && len < PATH_MAX)
 		elf_print_bytes(image, "loader", text, len);
 	else
 		image->is_broken = true;

@@ -376,6 +376,45 @@ START_TEST(test_elf_overlap)
 }
 END_TEST
 
+#define LONG_TEXT_BYTES ((size_t)16 << 20)
+#define LONG_TEXT_SYMBOLS ((size_t)200000)
+
+/* Many symbols that all have the same long name take no time for each of its bytes. */
+START_TEST(test_elf_long_text)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segment[2];
+		Elf64_Dyn dynamic[4];
+		Elf64_Sym symbol[LONG_TEXT_SYMBOLS];
+		char text[LONG_TEXT_BYTES];
+	} *file = calloc(1, sizeof(*file));
+	const Elf64_Addr dynamic = sizeof(file->header) + sizeof(file->segment);
+	const Elf64_Addr symbols = dynamic + sizeof(file->dynamic), text = symbols + sizeof(file->symbol);
+
+	ck_assert_ptr_nonnull(file);
+	file->header = (Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+				    .e_type = ET_DYN,
+				    .e_machine = EM_X86_64,
+				    .e_version = EV_CURRENT,
+				    .e_ehsize = sizeof(file->header),
+				    .e_phoff = sizeof(file->header),
+				    .e_phentsize = sizeof(file->segment[0]),
+				    .e_phnum = 2};
+	file->segment[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = sizeof(*file), .p_memsz = sizeof(*file)};
+	file->segment[1] = (Elf64_Phdr){.p_type = PT_DYNAMIC, .p_offset = dynamic, .p_vaddr = dynamic};
+	file->dynamic[0] = (Elf64_Dyn){DT_STRTAB, {text}};
+	file->dynamic[1] = (Elf64_Dyn){DT_SYMTAB, {symbols}};
+	file->dynamic[2] = (Elf64_Dyn){DT_STRSZ, {LONG_TEXT_BYTES}};
+	memset(file->text, 'A', LONG_TEXT_BYTES);
+	memcpy(file->text + LONG_TEXT_BYTES - sizeof("system"), "system", sizeof("system"));
+	file->symbol[LONG_TEXT_SYMBOLS - 1].st_name = LONG_TEXT_BYTES - sizeof("system");
+	ck_assert_int_eq(read_elf((const char *)file, sizeof(*file)), 0);
+	ck_assert(has_kind(INSPECT_PROCESS) && !has_kind(INSPECT_UNPARSABLE));
+	free(file);
+}
+END_TEST
+
 /* Changes bytes of the headers and of the dynamic section, and cuts the file, at places that depend on a seed. */
 START_TEST(test_elf_broken)
 {
@@ -424,6 +463,7 @@ int main(void)
 	tcase_add_test(files, test_elf_headers);
 	tcase_add_test(files, test_elf_unused_headers);
 	tcase_add_test(files, test_elf_overlap);
+	tcase_add_test(files, test_elf_long_text);
 	tcase_add_test(files, test_elf_broken);
 	suite_add_tcase(suite, files);
 	return unit_run(suite);
