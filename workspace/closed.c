@@ -76,10 +76,26 @@ static ino_t closed_find_inode(int upper_fd, const char *path)
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
+/* Adds what an older version has written, which had lines with inode numbers: "1234 644". 0 or -ENOMEM. */
+static int closed_parse_lines(struct closed *closed, const char *text)
+{
+	const char *end;
+	int r = 0;
+
+	for (; r == 0 && (end = strchr(text, '\n')); text = end + 1) {
+		unsigned long long inode;
+		unsigned mode;
+
+		if (sscanf(text, "%llu %o", &inode, &mode) == 2)
+			r = closed_add(closed, (ino_t)inode, (mode_t)mode & 07777);
+	}
+	return r;
+}
+
 /* Adds what is in the text. One that was not wholly written is none: nothing was changed then. 0 or -ENOMEM. */
 static int closed_parse(struct closed *closed, int upper_fd, const char *text, size_t len)
 {
-	int r = 0;
+	int r = *text == '\n' ? closed_parse_lines(closed, text) : 0;
 
 	for (const char *at = text; r == 0 && at < text + len; at += strlen(at) + 1) {
 		unsigned mode;

@@ -248,6 +248,19 @@ has_mode moved linked 0
 has_mode moved made 300
 has_mode moved f 200
 TMPDIR=$T/other ws discard "$id" || fail "moved: discard"
+# So it has when an older version has noted them, by inode numbers.
+play 'echo new >new; chmod 0 new; mkdir made; echo in >made/in; chmod 300 made; chmod 200 f'
+ws diff "$id" >/dev/null
+for layer in "$TMPDIR"/callgate-*/workspaces/"$id"/0; do
+	for entry in 'new 0' 'made 300' 'f 200'; do
+		printf '\n%s %s\n' "$(stat -c %i "$layer/upper/${entry% *}")" "${entry#* }"
+	done >"$layer/closed"
+done
+applies 0 older
+has_mode older new 0
+has_mode older made 300
+has_mode older f 200
+ws discard "$id" || fail "older: discard"
 open_all
 discard_all
 [ -n "${WORKSPACE_COW:-}" ] || WORKSPACE_COW=--cow=copy bash "$0" || fail "by a copy"
