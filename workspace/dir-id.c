@@ -34,17 +34,23 @@ bool dir_id_has_birth(const struct dir_id *id)
 	return id->born.tv_sec != 0 || id->born.tv_nsec != 0;
 }
 
+/* True for the number of a device, as xfs has it, also below an overlay: it may be another one after a reboot. */
+static bool dir_id_is_of_device(uint64_t fsid)
+{
+	return fsid <= UINT32_MAX;
+}
+
 /*
  * True unless the file system's numbers are known and differ. They count where they are made of the UUID: elsewhere it
- * may be that of the device, which may be another one when it is mounted again. A snapshot of btrfs has the time and
- * inode number of the original, and only this number is another one.
+ * may be that of the device. A snapshot of btrfs has the time and inode number of the original, and only this number is
+ * another one.
  */
 static bool dir_id_may_have_fsid(const struct dir_id *id, const struct dir_id *now, const struct statfs *fs)
 {
 	const bool is_of_uuid = fs->f_type == BTRFS_SUPER_MAGIC || fs->f_type == EXT4_SUPER_MAGIC ||
 				fs->f_type == OVERLAYFS_SUPER_MAGIC || fs->f_type == TMPFS_MAGIC;
 
-	return !is_of_uuid || id->fsid == 0 || now->fsid == 0 || id->fsid == now->fsid;
+	return !is_of_uuid || dir_id_is_of_device(id->fsid) || dir_id_is_of_device(now->fsid) || id->fsid == now->fsid;
 }
 
 bool dir_id_is_of(const struct dir_id *id, int fd)

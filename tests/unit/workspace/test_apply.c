@@ -247,6 +247,26 @@ START_TEST(test_journal_dirs)
 }
 END_TEST
 
+/* Which numbers tell that a directory is another one. */
+START_TEST(test_dir_id)
+{
+	int dir = io_open_dir(AT_FDCWD, ".");
+	struct dir_id now, other;
+
+	ck_assert_int_eq(dir_id_read(dir, &now), 0);
+	ck_assert(dir_id_is_of(&now, dir));
+	other = now;
+	other.inode++;
+	ck_assert(!dir_id_is_of(&other, dir));
+	other = now;
+	other.fsid = 0x800001; /* of a device: an overlay has it from xfs, and after a reboot it may be another one */
+	ck_assert(dir_id_is_of(&other, dir));
+	other = (struct dir_id){.inode = now.inode}; /* of an older version */
+	ck_assert(dir_id_is_of(&other, dir));
+	(void)close(dir);
+}
+END_TEST
+
 START_TEST(test_journal)
 {
 	int dir = io_open_dir(AT_FDCWD, "."), fd;
@@ -450,6 +470,7 @@ int main(void)
 	tcase_add_test(tests, test_executed_dirs);
 	tcase_add_test(tests, test_executed_links);
 	tcase_add_test(tests, test_executed_set_id);
+	tcase_add_test(tests, test_dir_id);
 	tcase_add_test(tests, test_journal);
 	tcase_add_test(tests, test_journal_dirs);
 	tcase_add_test(tests, test_place);
