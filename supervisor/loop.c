@@ -25,6 +25,7 @@
 
 #define EPOLL_EVENTS_PER_TURN_MAX 32
 #define EMPTY_POLLS_BEFORE_BLOCKING 6u /* polls without waiting that found no event; the next one waits */
+#define LOOP_REAPED_PER_TURN_MAX 256u  /* exits and stops that are handled before other events */
 #define TIMER_NEVER UINT64_MAX /* an expiry time of the timerfd: it is not armed */
 #define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2 /* how often threads that could not stop yet are tried again */
 
@@ -66,14 +67,19 @@ unsigned supervise_read_keeper_order(int control_fd)
 
 /* ---- events ---- */
 
-/* SIGCHLD reports exits and ptrace stops, and waitpid returns both. */
+/*
+ * SIGCHLD reports exits and ptrace stops, and waitpid returns both. Takes a limited number: processes that fork and end
+ * at once can be as fast as this loop, and the limits and other calls would wait. The signal, which is blocked, makes
+ * signal_fd readable for the rest.
+ */
 static void loop_reap_children(struct supervisor *supervisor)
 {
 	struct closing *closing = supervisor->dispatch.closing;
+	unsigned left = LOOP_REAPED_PER_TURN_MAX;
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+	for (; left > 0 && (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0; left--) {
 		if (supervisor->pause && WIFSTOPPED(status) && pause_on_stop(supervisor->pause, pid, status))
 			continue;
 		if (closing && WIFSTOPPED(status) && closing_on_stop(closing, pid, status))
@@ -95,6 +101,8 @@ static void loop_reap_children(struct supervisor *supervisor)
 			supervisor->run_has_ended = true;
 		}
 	}
+	if (left == 0)
+		(void)raise(SIGCHLD);
 }
 
 static void loop_on_signal(struct supervisor *supervisor)
