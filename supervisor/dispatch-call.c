@@ -285,13 +285,11 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 bool dispatch_record_killed_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct kept_call *judged = steal_pointer(&dispatch->again.judged);
-	struct call *own = dispatch->call;
 
 	if (!judged)
 		return false;
-	dispatch->call = &judged->call;
+	kept_call_restore(judged, dispatch->call);
 	dispatch_finish_call(dispatch, notification);
-	dispatch->call = own;
 	return true;
 }
 

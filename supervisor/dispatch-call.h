@@ -32,8 +32,8 @@ void dispatch_refuse_traced_call(struct call *call);
 void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
 /*
- * Records the call that is judged again, as it was judged before it waited for a copy, because its thread is dead.
- * False: it is no such call.
+ * Records the call that is judged again, as it was judged before it waited for a copy, because its thread is dead:
+ * it becomes dispatch->call. False: it is no such call.
  */
 bool dispatch_record_killed_call(struct dispatch *dispatch, const struct seccomp_notif *notification);
 

@@ -148,6 +148,9 @@ EXTRA_DIST += tests/unit/syscalls/stub-call.h
 tests_unit_syscalls_test_refusals_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/syscalls/test_kept
+tests_unit_syscalls_test_kept_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/syscalls/test_netlink
 tests_unit_syscalls_test_netlink_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
