@@ -68,6 +68,7 @@ INNARDS = (
 METHODS = ("connect", "connect_ex", "bind", "listen", "sendto")  # of the values that calls return
 STANDARD = getattr(sys, "stdlib_module_names", ())  # since Python 3.10
 WIPES = ("shutil.rmtree", "os.removedirs")
+NO_FUNCTION = re.compile(r"^subprocess\.([A-Z_]+|\w+Error|TimeoutExpired|CompletedProcess)$")  # what others are given
 UNSAFE_LOADERS = ("Loader", "UnsafeLoader", "CLoader", "FullLoader")  # of yaml
 EXTENSION_METHODS = ("load_extension", "enable_load_extension")  # of connections to SQLite
 
@@ -222,7 +223,7 @@ class Inspector:
     def is_function_of_note(name):
         """Whether a dotted name is one of a function that starts programs or runs what it is given."""
         name = re.sub(r"^(posix|nt)\.", "os.", name or "")
-        return "()" not in name and (
+        return "()" not in name and not NO_FUNCTION.match(name) and (
             is_starter(name) or name in UNPICKLES or (name in RUNS_TEXT and not name.startswith("types."))
         )
 

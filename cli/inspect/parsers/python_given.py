@@ -36,7 +36,7 @@ def find_calls(node, names, is_of_note):
         if is_of_note(names.resolve(value)):
             rest = [element for item in node.args[at + 1 :][:ELEMENTS_MAX] for element in list_elements(item)]
             rest = rest[:ELEMENTS_MAX]
-            if re.search(r"(^|\.)i?map(_async)?$", called or ""):  # one call for each element
+            if not calls and re.search(r"(^|\.)i?map(_async)?$", called or ""):  # one call for each element
                 calls += [make_call(value, [element], [], node) for element in rest]
             else:
                 calls.append(make_call(value, rest + given, keywords, node))

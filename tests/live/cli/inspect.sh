@@ -131,6 +131,11 @@ finds hidden.py 1 obfuscated 'an archive behind other text, of which Python runs
 finds bare.py 2 destructive 'rm -rf ~'
 finds bare.py 1 obfuscated 'an archive behind other text, of which Python runs __main__.py instead'
 ! grep -q obfuscated <(cg inspect app.pyz) || fail "app.pyz: obfuscated"
+# What a call is given is no function only because its module has functions that start programs.
+printf '%s\n' 'import subprocess as s' 's.Popen(["ls"], stdout=s.PIPE, stderr=s.STDOUT)' \
+	'raises(s.CalledProcessError, s.run, ["w"])' >pipe.py
+cg inspect pipe.py >out
+[ "$(grep -c ':[23]: process:' out)" = 2 ] || fail "pipe.py: $(cat out)"
 # That a language has no parser is told once a file.
 printf '#!/bin/sh\nawk 1 a\nawk 2 b\nperl -e 1\nperl -e 2\nawk 3 c\n' >awk.sh
 cg inspect --level warning awk.sh >out
