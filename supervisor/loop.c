@@ -223,8 +223,9 @@ static bool loop_poll_listener_and_events(struct supervisor *supervisor, int tim
 {
 	enum { LISTENER, REST };
 	const struct closing *closing = supervisor->dispatch.closing;
-	bool receives =
-		!atomic_load(&supervisor->sandbox.is_filling) && (!closing || !closing_has_waiting_call(closing));
+	bool receives = !atomic_load(&supervisor->sandbox.is_filling) &&
+			(!closing || !closing_has_waiting_call(closing)) &&
+			!(supervisor->session && session_awaits_copies(supervisor->session));
 	struct pollfd ready[] = {[LISTENER] = {.fd = receives ? supervisor->listener_fd : -1, .events = POLLIN},
 				 [REST] = {.fd = supervisor->epoll_fd, .events = POLLIN}};
 

@@ -148,6 +148,11 @@ bool pausing_is_requested(const struct session *session)
 	return session->pausing_client || pause_is_active(session->pause);
 }
 
+bool session_awaits_copies(const struct session *session)
+{
+	return session->pausing_client && session->pausing_awaits_copies;
+}
+
 /*
  * A program that is being started is a further process in a moment, which nothing would stop. Until its exec, a process
  * is undumpable, so that it may be missing in /proc.
@@ -175,6 +180,7 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 	if (!client)
 		return UINT64_MAX;
 	r = pausing_awaits_program_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
+	session->pausing_awaits_copies = r == -EINPROGRESS;
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
 	if (r == -EINPROGRESS && now_ns < session->pausing_began_ns + PAUSE_COPIES_TIMEOUT_NS)
 		session->pausing_deadline_ns = now_ns + PAUSE_STOP_ALL_TIMEOUT_NS;

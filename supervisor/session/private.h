@@ -60,6 +60,7 @@ struct session {
 	struct sandbox *sandbox; /* the run that the session is, as handlers of calls know it; borrowed */
 	struct pause *pause;
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
+	bool pausing_awaits_copies;    /* pausing_client waits for calls whose files are being copied */
 	struct client *workspace_client;  /* the client that has asked for the workspace; NULL: none */
 	const char *workspace_verb;       /* what it does there, "checkpoint" or "restore" */
 	bool was_paused_before_workspace; /* the programs were stopped when workspace_client asked */

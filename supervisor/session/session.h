@@ -79,6 +79,12 @@ int session_get_epoll_fd(const struct session *session);
 void session_handle_ready_fds(struct session *session);
 
 /*
+ * Whether a pause waits for the calls whose files are being copied. Then no call is received that may need a further
+ * copy, with which the programs could put off the pause.
+ */
+bool session_awaits_copies(const struct session *session);
+
+/*
  * Answers clients that have waited until no worker fills a file. Called at each turn of the loop, before calls are
  * handled again, of which one may begin the next. The worker's end makes a turn.
  */

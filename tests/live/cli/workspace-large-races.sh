@@ -343,4 +343,27 @@ while [size for _, name, size in layer() if name in ('A', 'B', 'C')] != [100] * 
 END
 session stop "$id"
 discard_all
+
+# A pause waits for the copies that have been asked for, and for none that programs ask for meanwhile.
+id=$(session create --cow --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
+"$PYTHON" - "$(echo "$TMPDIR"/callgate-*/session-"$id")" "$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)" "$CALLGATE" \
+	"$id" >"$T/out" 2>&1 <<'END' || fail "a pause among copies: $(cat "$T/out")"
+import json, os, socket, subprocess, sys, time
+client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+client.connect(sys.argv[1])
+for names in 'A C program', 'B D':
+    subprocess.check_call([sys.argv[3], 'session', 'exec', '-d', sys.argv[4], '--', 'sh', '-c',
+                           'until [ -e go ]; do :; done; for i in %s; do chmod 600 $i; done' % names])
+subprocess.check_call([sys.argv[3], 'session', 'exec', sys.argv[4], '--', 'touch', 'go'])
+end = time.monotonic() + 60
+upper = os.path.join(sys.argv[2], 'upper')
+while not {'A', 'B'} & set(os.listdir(upper)):
+    assert time.monotonic() < end, 'no copy'
+client.send(json.dumps({'op': 'pause', 'paused': True}).encode())
+reply = json.loads(client.recv(4096))
+assert reply['paused'] is True, reply
+assert not {'C', 'D', 'program'} <= set(os.listdir(upper)), os.listdir(upper)
+END
+session stop "$id"
+discard_all
 exit $live_failed
