@@ -333,9 +333,9 @@ static void elf_look_at_symbols(struct elf_image *image)
 		const char *name;
 		size_t len = 0;
 
-		if (symbol.st_name >= image->strings_size)
+		if (symbol.st_name >= image->strings_size && image->strings < image->symbols)
 			break; /* behind the last one */
-		if (symbol.st_shndx != SHN_UNDEF ||
+		if (symbol.st_name >= image->strings_size || symbol.st_shndx != SHN_UNDEF ||
 		    __builtin_add_overflow(image->strings, (uint64_t)symbol.st_name, &offset))
 			continue;
 		name = elf_get_text(image, offset, &len);
