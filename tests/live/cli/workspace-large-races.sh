@@ -146,8 +146,9 @@ def recorded():
 def beside(change):
     """Others go on while a call waits for the copy of the file whose name it removes, or which it empties."""
     child = begin(os.chmod, 'D', 0o600)
-    begun = last = time.monotonic()
-    gap, waiting = 0, begin(change)
+    waiting = begin(change)
+    gap, begun = 0, time.monotonic()
+    last = begun
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         os.stat('.')
         gap, last = max(gap, time.monotonic() - last), time.monotonic()
