@@ -26,9 +26,9 @@ void raise_file(const struct call *call, int parent_fd, int *object_fd);
 void raise_count_copy(const struct call *call, int object_fd);
 
 /*
- * To be called before the call's record is written, and before raise_file(): looks whether limits.disk has room for the
- * copy, and lets a worker raise a large file. Meanwhile no other call is handled, as nothing else
- * may change the file or see its copy, but limits and the end of the run do not wait (sandbox->is_filling). 0; -1 with
+ * To be called before the call's record is written, and before raise_file(): looks whether limits.disk has room for
+ * the copy, and lets a worker raise a large file. Meanwhile no other call is handled, as nothing else may change the
+ * file or see its copy, but limits and the end of the run do not wait (sandbox->is_filling). 0; -1 with
  * OUTCOME_COPY_FIRST, or with the call refused or failed.
  */
 int raise_begin(struct call *call, int parent_fd, int object_fd);

@@ -293,19 +293,27 @@ static bool has_kind(enum inspect_kind kind)
 	return findings.count_of_kind[kind] > 0;
 }
 
+/* Reads /bin/sh. Its bytes, owned by the caller; header and segments are in them. */
+static char *read_shell(size_t *ret_len, Elf64_Ehdr **ret_header, Elf64_Phdr **ret_segment)
+{
+	char *image = NULL;
+
+	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, ret_len), 0);
+	*ret_header = (Elf64_Ehdr *)(void *)image;
+	*ret_segment = (Elf64_Phdr *)(void *)(image + (*ret_header)->e_phoff);
+	return image;
+}
+
 START_TEST(test_elf_headers)
 {
-	_cleanup_free_ char *image = NULL;
 	size_t len = 0;
 	Elf64_Ehdr *header;
 	Elf64_Phdr *segment;
+	_cleanup_free_ char *image = read_shell(&len, &header, &segment);
 
-	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
 	ck_assert_int_eq(read_elf(image, len), 0);
 	ck_assert(has_kind(INSPECT_LOADER) && has_kind(INSPECT_NEEDS));
 	ck_assert(!has_kind(INSPECT_EXECUTABLE_STACK) && !has_kind(INSPECT_UNPARSABLE));
-	header = (Elf64_Ehdr *)(void *)image;
-	segment = (Elf64_Phdr *)(void *)(image + header->e_phoff);
 	for (unsigned i = 0; i < header->e_phnum; i++) {
 		if (segment[i].p_type == PT_GNU_STACK)
 			segment[i].p_flags = PF_R | PF_W | PF_X;
@@ -327,14 +335,11 @@ END_TEST
 /* What neither the kernel nor the loader goes by hides nothing. */
 START_TEST(test_elf_unused_headers)
 {
-	_cleanup_free_ char *image = NULL;
 	size_t len = 0;
 	Elf64_Ehdr *header;
 	Elf64_Phdr *segment;
+	_cleanup_free_ char *image = read_shell(&len, &header, &segment);
 
-	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
-	header = (Elf64_Ehdr *)(void *)image;
-	segment = (Elf64_Phdr *)(void *)(image + header->e_phoff);
 	ck_assert_int_eq(read_elf(image, len), 0);
 	ck_assert(has_kind(INSPECT_PROCESS));
 	header->e_shoff = UINT64_MAX; /* no sections, as sstrip(1) leaves a file */
@@ -359,13 +364,12 @@ END_TEST
 /* Segments that overlap: the kernel maps the last one over the others. */
 START_TEST(test_elf_overlap)
 {
-	_cleanup_free_ char *image = NULL;
 	size_t len = 0;
+	Elf64_Ehdr *header;
 	Elf64_Phdr *segment, *first = NULL;
+	_cleanup_free_ char *image = read_shell(&len, &header, &segment);
 
-	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
-	segment = (Elf64_Phdr *)(void *)(image + ((Elf64_Ehdr *)(void *)image)->e_phoff);
-	for (unsigned i = 0; i < ((Elf64_Ehdr *)(void *)image)->e_phnum; i++) {
+	for (unsigned i = 0; i < header->e_phnum; i++) {
 		if (segment[i].p_type == PT_LOAD && first)
 			segment[i].p_vaddr = first->p_vaddr;
 		else if (segment[i].p_type == PT_LOAD)
