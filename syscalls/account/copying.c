@@ -89,10 +89,15 @@ static int copying_try_time(int fd, const char *path)
 	return utimensat(AT_FDCWD, path, times, 0) < 0 ? -errno : 0;
 }
 
+bool copying_lacks_room(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT || r == -ENOMEM;
+}
+
 /* True for an error of the copy itself. After another one, a file may be copied by another change. */
 static bool copying_has_failed(int r)
 {
-	return r == -ENOSPC || r == -EDQUOT || r == -EIO || r == -ENOMEM;
+	return r == -EIO || copying_lacks_room(r);
 }
 
 /*

@@ -7,6 +7,7 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 #define CALLGATE_SYSCALLS_ACCOUNT_COPYING_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -57,6 +58,9 @@ int copying_await(struct call *call, int fd, const char *name);
  * this process may not change the file.
  */
 int copying_copy_now(struct copied_files *files, int fd, struct stat *status);
+
+/* True when a copy failed with -errno because there is no room for it, on the disk or in memory. */
+bool copying_lacks_room(int r);
 
 /* Notes that a file was copied. first: its status before. */
 void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status);

@@ -28,7 +28,7 @@ static int filling_end(struct call *call, int r)
 {
 	if (r == 0 || r == -ECANCELED)
 		return r < 0 ? -1 : 0;
-	return call_fail(call, r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : -EIO);
+	return call_fail(call, copying_lacks_room(r) ? r : -EIO);
 }
 
 /* Finds the placeholder of fd. NULL: it is none. */

@@ -276,7 +276,7 @@ int raise_begin(struct call *call, int parent_fd, int object_fd)
 		return 0;
 	is_large = st.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline;
 	if (is_large && r < 0)
-		return call_fail(call, r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : -EXDEV);
+		return call_fail(call, copying_lacks_room(r) ? r : -EXDEV);
 	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + (uint64_t)st.st_blocks * 512) < 0)
 		return -1;
 	return is_large ? raise_give_to_worker(call, parent_fd, object_fd) : 0;
