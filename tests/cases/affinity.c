@@ -120,6 +120,26 @@ static bool all_is_full(void)
 	return good;
 }
 
+/* Ends the test: without processes or threads nothing is found out about masks. */
+static void make_thread(pthread_t *ret_thread, void *(*run)(void *), void *arg)
+{
+	int error = pthread_create(ret_thread, NULL, run, arg);
+
+	if (error == 0)
+		return;
+	printf("pthread_create: %s\n", strerror(error));
+	exit(2);
+}
+
+/* Passes the result of fork(2) on, and ends the test like make_thread(). */
+static pid_t begin_child(pid_t pid)
+{
+	if (pid >= 0)
+		return pid;
+	printf("fork: %s\n", strerror(errno));
+	exit(2);
+}
+
 /* ---- cases ---- */
 
 static void own(void)
@@ -144,12 +164,12 @@ static void child(void)
 	pid_t pid;
 
 	burst();
-	pid = fork();
+	pid = begin_child(fork());
 	if (pid == 0)
 		_exit(all_is_full() ? 0 : 1);
 	reap(pid, "a forked child's mask");
 	burst();
-	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	pid = begin_child((pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
 	if (pid == 0)
 		_exit(is_mask(0, &full) && all_is_full() ? 0 : 1);
 	reap(pid, "a cloned child's mask");
@@ -177,7 +197,7 @@ static void thread(void)
 	pthread_t other;
 
 	burst();
-	check(pthread_create(&other, NULL, look_at_own, NULL) == 0, "pthread_create");
+	make_thread(&other, look_at_own, NULL);
 	(void)pthread_join(other, NULL);
 }
 
@@ -238,7 +258,7 @@ static void begin(pthread_t *ret_other)
 	burster = 0;
 	stop = false;
 	wanted = full;
-	check(pthread_create(ret_other, NULL, burst_until, NULL) == 0, "pthread_create");
+	make_thread(ret_other, burst_until, NULL);
 	while (burster == 0)
 		(void)sched_yield();
 }
@@ -290,7 +310,7 @@ static void two(void)
 {
 	pthread_t other;
 
-	check(pthread_create(&other, NULL, burst_too, NULL) == 0, "pthread_create");
+	make_thread(&other, burst_too, NULL);
 	(void)burst_too(NULL);
 	(void)pthread_join(other, NULL);
 }
@@ -311,7 +331,7 @@ static int compute_together(void)
 	int used = 0;
 
 	for (int i = 0; i < 8; i++)
-		check(pthread_create(&other[i], NULL, compute, NULL) == 0, "pthread_create");
+		make_thread(&other[i], compute, NULL);
 	for (int i = 0; i < 8; i++)
 		(void)pthread_join(other[i], NULL);
 	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -345,7 +365,7 @@ static void side_by_side(void)
 
 		burst_for(20);
 		for (int i = 0; i < 2; i++) {
-			pid[i] = fork();
+			pid[i] = begin_child(fork());
 			if (pid[i] == 0) {
 				for (uint64_t end = now_ns() + 200 * MS; now_ns() < end;)
 					seen[(unsigned)sched_getcpu() % size] = 1;
@@ -389,10 +409,10 @@ static void *exec_here(void *text)
 static void exec_in_thread(const char *text)
 {
 	pthread_t other;
-	pid_t pid = fork();
+	pid_t pid = begin_child(fork());
 
 	if (pid == 0) {
-		(void)pthread_create(&other, NULL, exec_here, (void *)(uintptr_t)text);
+		make_thread(&other, exec_here, (void *)(uintptr_t)text);
 		(void)pthread_join(other, NULL);
 		_exit(2);
 	}
@@ -409,7 +429,7 @@ static void children(void)
 		exit(2);
 	for (int i = 0; i < 20; i++) {
 		burst_for(5);
-		pid[i] = fork();
+		pid[i] = begin_child(fork());
 		if (pid[i] == 0) {
 			char byte;
 

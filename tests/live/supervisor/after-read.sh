@@ -119,11 +119,14 @@ for _ in 1 2 3; do
 	said SECRET "stay: True grown before: True"
 done
 # Each process or thread of a chain is gone when its turn in a list comes. Where not all can be stopped, the read is
-# refused.
+# refused. A chain leaves a zombie a link: where a user may have few processes, it leaves some for the test beside it.
+chain_limits=()
+[ "$(ulimit -u)" = unlimited ] || [ "$(ulimit -u)" -ge 10000 ] || chain_limits=(--pids 200)
 cp "$CASES/cases-fork-chain" "$T/fork-chain" || die "cp"
 for chain in fork fork fork fork fork fork fork fork thread thread thread; do
 	prepare
-	cg run -p "$T/p.json" -w "$T/w" -- "$T/fork-chain" "$chain" 4 data/secret/key out/race >"$T/said" 2>"$T/err"
+	cg run -p "$T/p.json" -w "$T/w" "${chain_limits[@]}" -- "$T/fork-chain" "$chain" 4 data/secret/key out/race \
+		>"$T/said" 2>"$T/err"
 	grep -qx "given: [01] grown: [01]" "$T/said" || fail "chain: $(cat "$T/said" "$T/err")"
 	! grep -qx "given: 1 grown: 1" "$T/said" || fail "a chain of ${chain}s writes on"
 done
