@@ -57,6 +57,7 @@ static const struct trial trials[] = {
 	{PROBE_USERNS, PROBE_COW, probe_namespaces, false},
 	{PROBE_CGROUPS, PROBE_CGROUPS, probe_cgroups, false},
 	{PROBE_PROC, PROBE_PROC, probe_procfs, true},
+	{PROBE_LASTPID, PROBE_LASTPID, probe_last_pid, true},
 	{PROBE_SCRATCH, PROBE_SCRATCH, probe_scratch_base, false},
 	{PROBE_CORE, PROBE_CORE, probe_core_pattern, false},
 	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},

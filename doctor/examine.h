@@ -10,28 +10,29 @@
 #include "policy/parse/layer-names.h"
 
 /* The probes, with their names in messages and --json, in the order of the output. */
-#define FOR_EACH_PROBE(PROBE) \
-	PROBE(KERNEL, "kernel") \
-	PROBE(OUTER, "outer_filter")      /* seccomp filters that are already on this process */ \
-	PROBE(FILTER, "seccomp_filter")   /* a seccomp filter can be installed */ \
-	PROBE(LISTENER, "seccomp_notify") /* receives a notification, responds, injects a descriptor */ \
-	PROBE(MEMORY, "process_memory")   /* process_vm_readv(2) and process_vm_writev(2) of a child */ \
-	PROBE(TRACE, "exec_tracing")      /* PTRACE_SEIZE, and a stop at an exec */ \
-	PROBE(BENEATH, "openat2") \
-	PROBE(LANDLOCK, "landlock") \
-	PROBE(USERNS, "userns") \
-	PROBE(MOUNTNS, "mountns") \
-	PROBE(FRESHPROC, "fresh_proc")    /* a new procfs can be mounted */ \
-	PROBE(PIDNS, "pidns") \
-	PROBE(IPCNS, "ipcns") \
-	PROBE(UTSNS, "utsns") \
-	PROBE(NETNS, "netns") \
-	PROBE(CGROUPNS, "cgroupns") \
-	PROBE(COW, "cow")                 /* whether --cow mounts an overlay, or copies the directory */ \
-	PROBE(CGROUPS, "cgroups") \
-	PROBE(PROC, "proc")               /* /proc of this process */ \
-	PROBE(SCRATCH, "scratch")         /* the place for scratch directories, in $TMPDIR */ \
-	PROBE(CORE, "core_pattern") \
+#define FOR_EACH_PROBE(PROBE)                                                                               \
+	PROBE(KERNEL, "kernel")                                                                             \
+	PROBE(OUTER, "outer_filter")      /* seccomp filters that are already on this process */            \
+	PROBE(FILTER, "seccomp_filter")   /* a seccomp filter can be installed */                           \
+	PROBE(LISTENER, "seccomp_notify") /* receives a notification, responds, injects a descriptor */     \
+	PROBE(MEMORY, "process_memory")   /* process_vm_readv(2) and process_vm_writev(2) of a child */     \
+	PROBE(TRACE, "exec_tracing")      /* PTRACE_SEIZE, and a stop at an exec */                         \
+	PROBE(BENEATH, "openat2")                                                                           \
+	PROBE(LANDLOCK, "landlock")                                                                         \
+	PROBE(USERNS, "userns")                                                                             \
+	PROBE(MOUNTNS, "mountns")                                                                           \
+	PROBE(FRESHPROC, "fresh_proc") /* a new procfs can be mounted */                                    \
+	PROBE(PIDNS, "pidns")                                                                               \
+	PROBE(IPCNS, "ipcns")                                                                               \
+	PROBE(UTSNS, "utsns")                                                                               \
+	PROBE(NETNS, "netns")                                                                               \
+	PROBE(CGROUPNS, "cgroupns")                                                                         \
+	PROBE(COW, "cow") /* whether --cow mounts an overlay, or copies the directory */                    \
+	PROBE(CGROUPS, "cgroups")                                                                           \
+	PROBE(PROC, "proc")        /* /proc of this process */                                              \
+	PROBE(LASTPID, "last_pid") /* the pid that the kernel has given last can be read: for after_read */ \
+	PROBE(SCRATCH, "scratch")  /* the place for scratch directories, in $TMPDIR */                      \
+	PROBE(CORE, "core_pattern")                                                                         \
 	PROBE(LIBRARIES, "libraries")
 
 #define PROBE_ENUMERATOR_OF_LIST(name, text) PROBE_##name, /* makes the enumerator of an entry of FOR_EACH_PROBE */

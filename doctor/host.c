@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc/tree.h"
 #include "confine/cgroup.h"
 #include "confine/layers.h"
 #include "doctor/probe.h"
@@ -134,6 +135,22 @@ void probe_procfs(struct doctor *doctor)
 				  "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
 		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
+}
+
+/*
+ * Reports whether proctree_read_exactly() can find each process of a run. Without it a read that fires after_read is
+ * refused, and limits.disk takes removed files for mapped ones where leases do not tell.
+ */
+void probe_last_pid(struct doctor *doctor)
+{
+	if (proctree_read_newest_pid(-1) >= 0)
+		finding_set_state(doctor, PROBE_LASTPID, FINDING_WORKS, 0,
+				  "the kernel tells the newest pid, so after_read finds each process");
+	else
+		finding_set_state(doctor, PROBE_LASTPID, FINDING_FAILS, ENOENT,
+				  "neither /proc/sys/kernel/ns_last_pid nor the kernel's /proc/loadavg can be read: "
+				  "reads that fire after_read are EACCES, and on overlayfs limits.disk keeps counting "
+				  "removed files");
 }
 
 /* What is known of a file system by its type in statfs(2). */

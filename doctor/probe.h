@@ -46,6 +46,7 @@ void probe_landlock(struct doctor *doctor);
 void probe_namespaces(struct doctor *doctor);
 void probe_cgroups(struct doctor *doctor);
 void probe_procfs(struct doctor *doctor);
+void probe_last_pid(struct doctor *doctor);
 void probe_scratch_base(struct doctor *doctor);
 void probe_core_pattern(struct doctor *doctor);
 

@@ -112,8 +112,7 @@ int proctree_read(struct proctree *ret_tree)
 	return proctree_read_at(-1, ret_tree);
 }
 
-/* Returns the pid that was given last in the pid namespace of this process, or -1. */
-static pid_t proctree_read_newest_pid(int machine_proc_fd)
+pid_t proctree_read_newest_pid(int machine_proc_fd)
 {
 	/* proc_sys_kernel(5); kernels without CONFIG_CHECKPOINT_RESTORE have it at the end of proc_loadavg(5) alone */
 	static const char *const files[] = {"sys/kernel/ns_last_pid", "loadavg"};

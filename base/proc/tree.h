@@ -38,8 +38,14 @@ int proctree_read(struct proctree *ret_tree);
 int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 
 /*
- * As proctree_read(), and sets newest_before and newest_after. machine_proc_fd: a procfs with files about the machine,
- * of any pid namespace; -1: /proc.
+ * Returns the pid that was given last in the pid namespace of this process, or -1: the kernel has no file about it, or
+ * the container covers both. Then proctree_may_miss_descendants() is always true. machine_proc_fd: a procfs with files
+ * about the machine, of any pid namespace; -1: /proc.
+ */
+pid_t proctree_read_newest_pid(int machine_proc_fd);
+
+/*
+ * As proctree_read(), and sets newest_before and newest_after. machine_proc_fd: as of proctree_read_newest_pid().
  */
 int proctree_read_exactly(int machine_proc_fd, struct proctree *ret_tree);
 

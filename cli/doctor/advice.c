@@ -78,6 +78,17 @@ static bool advice_proc_is_masked(const struct doctor *doctor)
 	return !advice_probe_failed(doctor, PROBE_MOUNTNS) && !advice_probe_failed(doctor, PROBE_PIDNS);
 }
 
+/* A /proc with hidepid only has a caveat, and needs no other one in its place. */
+static bool advice_proc_is_missing(const struct doctor *doctor)
+{
+	return advice_probe_failed(doctor, PROBE_PROC);
+}
+
+static bool advice_only_last_pid_is_missing(const struct doctor *doctor)
+{
+	return !advice_proc_is_missing(doctor);
+}
+
 static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
 {
 	char path[PATH_MAX] = "/usr/bin/callgate";
@@ -181,7 +192,16 @@ static const struct advice advices[] = {
 	 .probes = {PROBE_SCRATCH},
 	 .text = "Name a directory of your own on a local file system with free space: TMPDIR=/var/tmp callgate ...\n"
 		 "It may be mounted noexec.\n"},
-	{.title = "/proc", .probes = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
+	{.title = "/proc",
+	 .probes = {PROBE_PROC},
+	 .applies = advice_proc_is_missing,
+	 .text = "  mount -t proc proc /proc\n"},
+	{.title = "the newest pid",
+	 .probes = {PROBE_LASTPID},
+	 .applies = advice_only_last_pid_is_missing,
+	 .text = "Policies with after_read or limits.disk use it. As root in a container where lxcfs covers the file:\n"
+		 "  umount /proc/loadavg\n"
+		 "Elsewhere a kernel with CONFIG_CHECKPOINT_RESTORE has /proc/sys/kernel/ns_last_pid.\n"},
 	{.title = "Landlock",
 	 .probes = {PROBE_LANDLOCK},
 	 .required_errno = EOPNOTSUPP,

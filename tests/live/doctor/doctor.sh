@@ -102,6 +102,25 @@ if unshare -U true 2>/dev/null; then
 	agrees unshare -Ur
 fi
 
+# The kernel tells the newest pid in two files. A container covers the first, and lxcfs the second.
+if unshare -Urm true 2>/dev/null; then
+	mkdir "$T/own"
+	echo "0.00 0.00 0.00 1/80 7" >"$T/own/loadavg"
+	echo '{"version": 1, "after_read": [{"paths": ["'"$T/own"'"], "then": {"write": []}}]}' >"$T/after.json"
+	# shellcheck disable=SC2016 # the inner shell's
+	covered=(unshare -Urm sh -c 'mount --bind "$0" /proc/sys/kernel/ns_last_pid 2>/dev/null
+		mount --bind "$0" /proc/loadavg && exec "$@"' "$T/own/loadavg")
+	examine 0 "${covered[@]}"
+	says 'state("last_pid") == "lacks" and (text("last_pid") | contains("after_read")) and
+		advice("umount /proc/loadavg")' last_pid
+	"${covered[@]}" "$CALLGATE" run --json --profile extended -p "$T/after.json" -r "$T/own" -- \
+		/bin/cat "$T/own/loadavg" >"$T/after" 2>"$T/err" </dev/null
+	jq -e '.denials | any(.reason == "after_read_incomplete" and .errno == "EACCES")' "$T/after" >/dev/null ||
+		fail "the read is not refused: $(cat "$T/after" "$T/err")"
+	examine 0 env
+	says 'state("last_pid") == "works"' last_pid
+fi
+
 # Settings of the kernel, as files mounted over them.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	mkdir -p "$T/kernel/yama"
