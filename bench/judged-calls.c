@@ -17,7 +17,7 @@
 #include "audit/audit.h"
 #include "base/io.h"
 #include "bench/judged-calls.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/table/handlers.h"

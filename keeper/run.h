@@ -17,7 +17,7 @@
 #include "keeper/scratch.h"
 #include "policy/policy.h"
 #include "supervisor/status.h"
-#include "syscalls/account/sink.h"
+#include "syscalls/account/result/sink.h"
 #include "view/view.h"
 
 struct egress_data_from_host;

@@ -19,7 +19,7 @@
 #include "supervisor/loop.h"
 #include "supervisor/status.h"
 #include "supervisor/watchdog.h"
-#include "syscalls/account/disk.h"
+#include "syscalls/account/limits/disk.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
 

@@ -12,7 +12,7 @@
 #include "supervisor/process-private.h"
 #include "supervisor/report.h"
 #include "supervisor/session/session.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 #include "syscalls/call/descriptor.h"
 
 /* The denial of the program's first exec, which is the first denial of the run. NULL: the exec was not denied. */

@@ -16,7 +16,7 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 #include "supervisor/gateway/start.h"
-#include "syscalls/account/sink.h"
+#include "syscalls/account/result/sink.h"
 #include "view/view.h"
 
 /* The run's scratch directory (keeper/scratch.h). Borrowed. */

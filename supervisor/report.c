@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "syscalls/account/after.h"
-#include "syscalls/account/changes.h"
-#include "syscalls/account/decoys.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/after.h"
+#include "syscalls/account/result/changes.h"
+#include "syscalls/account/result/decoys.h"
+#include "syscalls/account/result/denials.h"
 #include "syscalls/table/table.h"
 
 json_t *report_make_text_json(const char *bytes)

@@ -1,49 +1,49 @@
 libcallgate_syscalls_a_SOURCES += \
-	syscalls/account/after.c \
-	syscalls/account/after.h \
-	syscalls/account/bases.c \
-	syscalls/account/bases.h \
-	syscalls/account/changes-moved.c \
-	syscalls/account/changes-private.h \
-	syscalls/account/changes-renames.c \
-	syscalls/account/changes-report.c \
-	syscalls/account/changes.c \
-	syscalls/account/changes.h \
-	syscalls/account/denial-text.c \
-	syscalls/account/layer-file.h \
-	syscalls/account/probes.c \
-	syscalls/account/probes.h \
-	syscalls/account/dirs.c \
-	syscalls/account/dirs.h \
-	syscalls/account/moves.c \
-	syscalls/account/moves.h \
-	syscalls/account/reads.c \
-	syscalls/account/reads.h \
-	syscalls/account/sink.c \
-	syscalls/account/sink.h \
-	syscalls/account/denial-text.h \
-	syscalls/account/decoys.c \
-	syscalls/account/decoys.h \
-	syscalls/account/denials.c \
-	syscalls/account/denials.h \
-	syscalls/account/disk-calls.c \
-	syscalls/account/disk-files.c \
-	syscalls/account/disk-mapped.c \
-	syscalls/account/disk-private.h \
-	syscalls/account/disk.c \
-	syscalls/account/disk.h \
-	syscalls/account/copying.c \
-	syscalls/account/copying.h \
-	syscalls/account/filling.c \
-	syscalls/account/filling.h \
-	syscalls/account/forks.c \
-	syscalls/account/forks.h \
-	syscalls/account/locks.c \
-	syscalls/account/locks.h \
-	syscalls/account/memfds.c \
-	syscalls/account/memfds.h \
-	syscalls/account/meminfo.c \
-	syscalls/account/meminfo.h \
+	syscalls/account/limits/copying.c \
+	syscalls/account/limits/copying.h \
+	syscalls/account/limits/disk-calls.c \
+	syscalls/account/limits/disk-files.c \
+	syscalls/account/limits/disk-mapped.c \
+	syscalls/account/limits/disk-private.h \
+	syscalls/account/limits/disk.c \
+	syscalls/account/limits/disk.h \
+	syscalls/account/limits/forks.c \
+	syscalls/account/limits/forks.h \
+	syscalls/account/limits/locks.c \
+	syscalls/account/limits/locks.h \
+	syscalls/account/limits/memfds.c \
+	syscalls/account/limits/memfds.h \
+	syscalls/account/limits/meminfo.c \
+	syscalls/account/limits/meminfo.h \
+	syscalls/account/result/after.c \
+	syscalls/account/result/after.h \
+	syscalls/account/result/changes-moved.c \
+	syscalls/account/result/changes-private.h \
+	syscalls/account/result/changes-renames.c \
+	syscalls/account/result/changes-report.c \
+	syscalls/account/result/changes.c \
+	syscalls/account/result/changes.h \
+	syscalls/account/result/decoys.c \
+	syscalls/account/result/decoys.h \
+	syscalls/account/result/denial-text.c \
+	syscalls/account/result/denial-text.h \
+	syscalls/account/result/denials.c \
+	syscalls/account/result/denials.h \
+	syscalls/account/result/probes.c \
+	syscalls/account/result/probes.h \
+	syscalls/account/result/sink.c \
+	syscalls/account/result/sink.h \
+	syscalls/account/workspace/bases.c \
+	syscalls/account/workspace/bases.h \
+	syscalls/account/workspace/dirs.c \
+	syscalls/account/workspace/dirs.h \
+	syscalls/account/workspace/filling.c \
+	syscalls/account/workspace/filling.h \
+	syscalls/account/workspace/layer-file.h \
+	syscalls/account/workspace/moves.c \
+	syscalls/account/workspace/moves.h \
+	syscalls/account/workspace/reads.c \
+	syscalls/account/workspace/reads.h \
 	syscalls/arch/arch.c \
 	syscalls/arch/arch.h \
 	syscalls/arch/frame-aarch64.c \
@@ -54,7 +54,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch/insn.h \
 	syscalls/arch/registers-aarch64.c \
 	syscalls/arch/registers-x86_64.c \
-	syscalls/arch/registers.h \
 	syscalls/arch/registers.h \
 	syscalls/call/kept.c \
 	syscalls/call/kept.h \

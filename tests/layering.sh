@@ -47,6 +47,12 @@ LC_ALL=C awk -v order="$*" '
 		numbers = quoted = includes = free = many = 0
 	}
 
+	# The place of a file of syscalls/account/ in the order of its folders; 0 for other files.
+	function account_place(file,    part) {
+		split(file, part, "/")
+		return part[1] == "syscalls" && part[2] == "account" ? index("result limits workspace", part[3]) : 0
+	}
+
 	# A file may include only from folders before its own in the order, and its own.
 	function check_header(header,    from) {
 		if (header == "config.h") return
@@ -58,6 +64,8 @@ LC_ALL=C awk -v order="$*" '
 		sub(/\/.*/, "", from)
 		if (!(from in place) || place[from] > place[folder])
 			complain(now ": includes \"" header "\"; " folder " may include only from: " allowed[folder])
+		if (account_place(header) > account_place(now) && account_place(now))
+			complain(now ": includes \"" header "\"; syscalls/README.md has the order of account/")
 		if (!(header in exists))
 			complain(now ": \"" header "\" does not exist")
 	}

@@ -62,8 +62,8 @@ enum mount_flag {
 struct view_layer {
 	int dir_fd;   /* the directory of the layer in the workspace */
 	int lower_fd; /* of an overlay: the directory below the layer, O_PATH; -1: the mount is a copy */
-	int bases_fd; /* the file of syscalls/account/bases.h; -1: not made yet */
-	int reads_fd; /* that of syscalls/account/reads.h */
+	int bases_fd; /* the file of syscalls/account/workspace/bases.h; -1: not made yet */
+	int reads_fd; /* that of syscalls/account/workspace/reads.h */
 	struct fills *fills; /* of a copy: its files without content; owned; NULL: all have theirs */
 };
 

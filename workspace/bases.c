@@ -14,7 +14,7 @@
 #include "base/content.h"
 #include "base/io.h"
 #include "base/times.h"
-#include "syscalls/account/bases.h"
+#include "syscalls/account/workspace/bases.h"
 #include "view/copy/attributes.h"
 #include "workspace/records.h"
 

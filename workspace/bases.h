@@ -1,4 +1,7 @@
-/* Finds the files of a workspace's directory as they were before the program changed them: syscalls/account/bases.h. */
+/*
+ * Finds the files of a workspace's directory as they were before the program changed them:
+ * syscalls/account/workspace/bases.h.
+ */
 #ifndef CALLGATE_WORKSPACE_BASES_H
 #define CALLGATE_WORKSPACE_BASES_H
 

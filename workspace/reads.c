@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/times.h"
-#include "syscalls/account/reads.h"
+#include "syscalls/account/workspace/reads.h"
 #include "workspace/layer.h"
 #include "workspace/records.h"
 

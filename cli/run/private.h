@@ -14,7 +14,7 @@
 #include "keeper/custodian.h"
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
-#include "syscalls/account/sink.h"
+#include "syscalls/account/result/sink.h"
 
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {

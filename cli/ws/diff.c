@@ -17,7 +17,7 @@
 #include "cli/ws/stale.h"
 #include "cli/ws/versions.h"
 #include "supervisor/report.h"
-#include "syscalls/account/changes.h"
+#include "syscalls/account/result/changes.h"
 #include "workspace/bases.h"
 #include "workspace/conflict.h"
 #include "workspace/names/moves.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/changes.h"
+#include "syscalls/account/result/changes.h"
 
 /* Hashes an open file of this size. "": it is too large, cannot be read, or has another size. */
 static void fingerprint_file(int fd, uint64_t size, uint64_t *bytes_left, char ret_hex[SHA256_HEX_SIZE])

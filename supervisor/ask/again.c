@@ -9,7 +9,7 @@
 #include "supervisor/dispatch-call.h"
 #include "supervisor/outcome.h"
 #include "supervisor/trace/trace.h"
-#include "syscalls/account/probes.h"
+#include "syscalls/account/result/probes.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/table/handlers.h"
 

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/closing/private.h"
-#include "syscalls/account/after.h"
+#include "syscalls/account/result/after.h"
 
 /* most time for traced calls to end before the run is stopped */
 #define CLOSING_AWAIT_TRACED_MAX_NS UINT64_C(3000000000)

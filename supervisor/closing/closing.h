@@ -1,6 +1,6 @@
 /*
- * Takes away what the run loses when an entry of after_read fires (syscalls/account/after.h). All threads of the run
- * are stopped. Each gives up the descriptors and mappings by which it could write a file that is closed now, its
+ * Takes away what the run loses when an entry of after_read fires (syscalls/account/result/after.h). All threads of the
+ * run are stopped. Each gives up the descriptors and mappings by which it could write a file that is closed now, its
  * internet sockets, and unix sockets with descriptors in flight. Egress ends. Where that is not possible, the process
  * is killed. Only then the call that fired the entry is made again.
  *

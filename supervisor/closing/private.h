@@ -6,7 +6,7 @@
 
 #include "base/proc/tree.h"
 #include "supervisor/closing/closing.h"
-#include "syscalls/account/after.h"
+#include "syscalls/account/result/after.h"
 
 /* ---- freeze.c: stops all threads of the run ---- */
 

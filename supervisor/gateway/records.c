@@ -12,7 +12,7 @@
 #include "policy/paths/suggest.h"
 #include "supervisor/gateway/private.h"
 #include "supervisor/on-deny.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 
 static const enum audit_event record_event[CONTROL_EVENT_MAX] = {[CONTROL_EVENT_OPEN] = AUDIT_EVENT_OPEN,
 								 [CONTROL_EVENT_REQUEST] = AUDIT_EVENT_REQUEST,

@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/limits/held.h"
-#include "syscalls/account/memfds.h"
+#include "syscalls/account/limits/memfds.h"
 
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55 /* getsockopt(2): memory of a socket, Linux 4.12 */

@@ -12,9 +12,9 @@
 #include "confine/cgroup.h"
 #include "supervisor/limits/held.h"
 #include "supervisor/limits/sample.h"
-#include "syscalls/account/disk.h"
-#include "syscalls/account/forks.h"
-#include "syscalls/account/memfds.h"
+#include "syscalls/account/limits/disk.h"
+#include "syscalls/account/limits/forks.h"
+#include "syscalls/account/limits/memfds.h"
 #include "syscalls/call/call.h"
 
 #define LIMITS_MEASURE_NEVER UINT64_MAX /* as next_measurement_ns: no limit needs samples */

@@ -19,7 +19,8 @@ struct sample_request {
 	/* if page tables alone exceed this, the limit is exceeded and mapped memory need not be measured */
 	uint64_t page_tables_limit_bytes;
 	uint64_t fd_buffer_max_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
-	uint64_t unmapped_shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
+	/* shared memory without a page in any process: syscalls/account/limits/memfds.h */
+	uint64_t unmapped_shared_bytes;
 };
 
 /* The processes that a sample has found. */

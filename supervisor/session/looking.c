@@ -17,8 +17,8 @@
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
 #include "supervisor/session/private.h"
-#include "syscalls/account/disk.h"
-#include "syscalls/account/filling.h"
+#include "syscalls/account/limits/disk.h"
+#include "syscalls/account/workspace/filling.h"
 
 #define LOOKING_RECORDED_BYTES_MAX 1000         /* of each text of a client that is put on record */
 #define LOOKING_VARIABLES_BYTES_MAX (32u << 10) /* of all variables that a client is told with their values */

@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
-#include "syscalls/account/disk.h"
-#include "syscalls/account/filling.h"
-#include "syscalls/account/reads.h"
+#include "syscalls/account/limits/disk.h"
+#include "syscalls/account/workspace/filling.h"
+#include "syscalls/account/workspace/reads.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_NAME_BYTES_MAX 200                       /* of a checkpoint's name that is put on record */

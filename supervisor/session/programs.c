@@ -21,7 +21,7 @@
 #include "supervisor/report.h"
 #include "supervisor/session/private.h"
 #include "supervisor/status.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 
 /* how often the descendants of an ended program are searched and killed */
 #define PROGRAM_KILL_INTERVAL_NS UINT64_C(5000000)

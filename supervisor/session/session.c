@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/times.h"
 #include "supervisor/session/private.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 
 #define SESSION_EPOLL_EVENTS_PER_TURN_MAX 32
 #define SESSION_EPOLL_WAIT_MAX_MS 3600000 /* one hour: a later deadline is waited for again */

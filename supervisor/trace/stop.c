@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/proc/stat.h"
 #include "supervisor/trace/private.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 
 #define STACK_ALIGN 16u
 

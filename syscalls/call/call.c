@@ -2,9 +2,9 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 
-#include "syscalls/account/after.h"
-#include "syscalls/account/denials.h"
-#include "syscalls/account/probes.h"
+#include "syscalls/account/result/after.h"
+#include "syscalls/account/result/denials.h"
+#include "syscalls/account/result/probes.h"
 #include "syscalls/call/call.h"
 
 void call_return(struct call *call, int64_t value)

@@ -12,8 +12,8 @@
 #include "audit/record.h"
 #include "policy/network/net.h"
 #include "policy/policy.h"
-#include "syscalls/account/copying.h"
-#include "syscalls/account/locks.h"
+#include "syscalls/account/limits/copying.h"
+#include "syscalls/account/limits/locks.h"
 #include "syscalls/call/memory.h"
 #include "syscalls/process/ptrace.h"
 #include "syscalls/table/table.h"
@@ -45,7 +45,7 @@ struct sandbox {
 	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
-	struct dirs *dirs;         /* account/dirs.h: directories of workspaces; NULL: none */
+	struct dirs *dirs;         /* account/workspace/dirs.h: directories of workspaces; NULL: none */
 	struct moves *moves;       /* moves.h: names of workspaces; NULL: none */
 	_Atomic uint64_t copying_until_ns; /* copying.h; 0: nothing is copied. Read by the watchdog */
 	struct copied_files copied_files;  /* copying.h */

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/filling.h"
-#include "syscalls/account/reads.h"
+#include "syscalls/account/workspace/filling.h"
+#include "syscalls/account/workspace/reads.h"
 #include "syscalls/file/resolve.h"
 
 int exec_stat_pinned_file(struct call *call, int pin, struct stat *ret_st)

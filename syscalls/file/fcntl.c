@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "base/proc/fdinfo.h"
-#include "syscalls/account/locks.h"
+#include "syscalls/account/limits/locks.h"
 #include "syscalls/file/owner.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/disk.h"
-#include "syscalls/account/moves.h"
+#include "syscalls/account/limits/disk.h"
+#include "syscalls/account/workspace/moves.h"
 #include "syscalls/file/raise.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/memfds.h"
+#include "syscalls/account/limits/memfds.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/filling.h"
+#include "syscalls/account/workspace/filling.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 

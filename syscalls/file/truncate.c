@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/copying.h"
-#include "syscalls/account/disk.h"
-#include "syscalls/account/filling.h"
+#include "syscalls/account/limits/copying.h"
+#include "syscalls/account/limits/disk.h"
+#include "syscalls/account/workspace/filling.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 

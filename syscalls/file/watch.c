@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/filling.h"
-#include "syscalls/account/memfds.h"
+#include "syscalls/account/workspace/filling.h"
+#include "syscalls/account/limits/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "syscalls/account/disk.h"
+#include "syscalls/account/limits/disk.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"

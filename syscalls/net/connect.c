@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/call/work.h"

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/memfds.h"
+#include "syscalls/account/limits/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"

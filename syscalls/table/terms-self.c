@@ -47,7 +47,7 @@ static const struct row_term ioctls[] = {
 	TERM_OF_ONE(IS(1, TIOCSPTLCK)),
 	TERM_OF_ONE(IS(1, TIOCGPTN)),
 	TERM_OF_ONE(IS(1, TIOCGPTPEER)),
-	TERM_OF_ONE(IS(1, FICLONE)), /* keeps files of a workspace as they were: syscalls/account/bases.c */
+	TERM_OF_ONE(IS(1, FICLONE)), /* keeps files of a workspace as they were: syscalls/account/workspace/bases.c */
 	END,
 };
 

@@ -189,7 +189,7 @@ const struct row_term allow_clone[] = {TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWE
  * Flags that are allowed if memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits
  * for a vforked child shares its memory (borrows_memory_by_vfork in limits/sample.c). CLONE_FILES only with
  * CLONE_THREAD: record locks belong to a descriptor table, and /proc/locks may not show those of a dead process
- * (account/locks.c).
+ * (account/limits/locks.c).
  */
 const struct row_term allow_clone_sampled[] = {
 	TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),

@@ -43,8 +43,8 @@ refused()
 }
 
 # bounded SURROUNDING WAY: that many were had, some thousands and no more than LOCKS_OF_RUN_MAX of
-# syscalls/account/locks.h, or hardly more: /proc/locks is read in pieces, between which locks of other processes come
-# and go and move its lines.
+# syscalls/account/limits/locks.h, or hardly more: /proc/locks is read in pieces, between which locks of other processes
+# come and go and move its lines.
 bounded()
 {
 	is '.stdout | capture("count (?<n>[0-9]+)").n | tonumber | . > 4000 and . <= 16384 + 16' "$1, $2"

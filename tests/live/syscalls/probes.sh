@@ -1,6 +1,6 @@
 #!/bin/bash
 # What tells a failed run from a denied one. Names that do not exist on the host were not refused. What every program
-# does without (syscalls/account/probes.c) is not listed. All else is. The log has everything.
+# does without (syscalls/account/result/probes.c) is not listed. All else is. The log has everything.
 . "$(dirname "$0")/../lib.sh"
 need jq
 judged record || skip "this is about reads that are denied"

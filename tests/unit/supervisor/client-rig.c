@@ -24,7 +24,7 @@
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/notify.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)

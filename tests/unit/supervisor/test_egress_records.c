@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 #include "tests/unit/supervisor/client-rig.h"
 #include "tests/unit/unit.h"
 

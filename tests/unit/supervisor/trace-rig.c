@@ -23,7 +23,7 @@
 #include "base/io.h"
 #include "confine/filter.h"
 #include "supervisor/trace/trace.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/result/denials.h"
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/shebang.h"
 

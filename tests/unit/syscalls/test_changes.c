@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "syscalls/account/changes.h"
+#include "syscalls/account/result/changes.h"
 #include "tests/unit/unit.h"
 #include "view/private.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syscalls/account/denials.h"
-#include "syscalls/account/probes.h"
+#include "syscalls/account/result/denials.h"
+#include "syscalls/account/result/probes.h"
 #include "syscalls/call/call.h"
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"

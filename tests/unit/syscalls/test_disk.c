@@ -11,7 +11,7 @@
 
 #include "base/io.h"
 #include "tests/unit/syscalls/stub-call.h"
-#include "syscalls/account/disk.h"
+#include "syscalls/account/limits/disk.h"
 #include "tests/unit/unit.h"
 
 #define KIB 1024u

@@ -9,7 +9,7 @@
 
 #include "base/io.h"
 #include "base/proc/stat.h"
-#include "syscalls/account/forks.h"
+#include "syscalls/account/limits/forks.h"
 #include "tests/unit/unit.h"
 
 static struct forks *forks;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "syscalls/account/locks.h"
+#include "syscalls/account/limits/locks.h"
 #include "tests/unit/unit.h"
 
 static char path[] = "/tmp/test_locks.XXXXXX";

@@ -1,11 +1,11 @@
-/* syscalls/account/sink.c: the two formats, hostile texts, the limit, and readers that do not keep up. */
+/* syscalls/account/result/sink.c: the two formats, hostile texts, the limit, and readers that do not keep up. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "syscalls/account/sink.h"
+#include "syscalls/account/result/sink.h"
 #include "tests/unit/unit.h"
 
 #define SECOND UINT64_C(1000000000)
