@@ -31,7 +31,7 @@ struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t observed_denial_count; /* allowed calls that the judged policy denies */
 	uint64_t allowed_by_answer_count; /* denied calls that were allowed by the answer to a question */
-	uint64_t refused_probe_count; /* denied calls that are probes: account/result/probes.h */
+	uint64_t refused_probe_count;     /* denied calls that are probes: account/result/probes.h */
 	uint64_t *call_count_by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[COUNTED_REDIRECTS_MAX];
 	size_t redirect_count; /* used entries of redirect[] */

@@ -33,7 +33,7 @@ struct copied_file {
 /* The files that were copied last, or that workers have tried to have copied. */
 struct copied_files {
 	struct copied_file file[COPIED_FILES_MAX];
-	unsigned count; /* all, of which the last ones are in file[] */
+	unsigned count;                 /* all, of which the last ones are in file[] */
 	const struct copying_work *now; /* of the file that a worker has copied at this moment; NULL: none */
 };
 

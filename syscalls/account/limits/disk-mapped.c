@@ -25,9 +25,9 @@
 bool disk_lease_ignores_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {
-		0xef53 /* ext2 to ext4 */, 0x58465342 /* xfs */,  0x9123683e /* btrfs */,  0x01021994 /* tmpfs */,
-		0x858458f6 /* ramfs */,    0xf2f52010 /* f2fs */, 0x2fc12fc1 /* zfs */,    0xca451a4e /* bcachefs */,
-		0x3153464a /* jfs */,      0x4d44 /* vfat */,     0x2011bab0 /* exfat */,  0x6969 /* nfs */,
+		0xef53 /* ext2 to ext4 */, 0x58465342 /* xfs */,  0x9123683e /* btrfs */, 0x01021994 /* tmpfs */,
+		0x858458f6 /* ramfs */,    0xf2f52010 /* f2fs */, 0x2fc12fc1 /* zfs */,   0xca451a4e /* bcachefs */,
+		0x3153464a /* jfs */,      0x4d44 /* vfat */,     0x2011bab0 /* exfat */, 0x6969 /* nfs */,
 	};
 	struct statfs status;
 

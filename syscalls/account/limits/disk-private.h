@@ -13,26 +13,26 @@
 struct disk_file {
 	dev_t dev;
 	ino_t ino;
-	uint64_t bytes_before_run;    /* bytes before the run opened the file; not counted */
-	uint64_t measured_bytes;      /* bytes when the file was last measured */
+	uint64_t bytes_before_run; /* bytes before the run opened the file; not counted */
+	uint64_t measured_bytes;   /* bytes when the file was last measured */
 	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
-	size_t index_in_held_files;      /* index of the file in `held`, unless fd is -1 */
-	uint64_t next_lease_ns;     /* earliest time of the next attempt to get a lease */
-	uint64_t lease_pause_ns;    /* pause before next_lease_ns, longer after each failure */
-	bool is_in_memory;            /* on tmpfs: disk_file_is_in_memory() */
-	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
+	size_t index_in_held_files;  /* index of the file in `held`, unless fd is -1 */
+	uint64_t next_lease_ns;      /* earliest time of the next attempt to get a lease */
+	uint64_t lease_pause_ns;     /* pause before next_lease_ns, longer after each failure */
+	bool is_in_memory;           /* on tmpfs: disk_file_is_in_memory() */
+	bool lease_ignores_mappings; /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
 	bool is_pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
 	bool is_unused; /* unlinked and not open, but it may be mapped */
 };
 
 /* The files that the run may have made larger. */
 struct disk_files {
-	void *tree; /* tree of struct disk_file, owned: tsearch(3) */
+	void *tree;              /* tree of struct disk_file, owned: tsearch(3) */
 	size_t count;            /* files in `tree` */
 	struct disk_file **held; /* files with a descriptor; owned */
 	size_t held_count, held_room, held_max;
-	uint64_t total_bytes; /* sum of the growth of all files */
-	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
+	uint64_t total_bytes;             /* sum of the growth of all files */
+	uint64_t memory_bytes;            /* growth of files on tmpfs and ramfs */
 	uint64_t next_mappings_search_ns; /* earliest time of the next search of mappings */
 	int machine_proc_fd;              /* borrowed: see proctree_read_exactly() */
 };

@@ -15,7 +15,7 @@
 /* Files that have not grown for this time are measured less often. */
 #define DISK_FILES_COUNT_AS_IDLE_AFTER_NS UINT64_C(1000000000)
 #define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000) /* shortest time between measurements while no file grows */
-#define DISK_PAUSE_PER_MEASURING_TIME 20 /* measuring takes at most 1/20 of the time */
+#define DISK_PAUSE_PER_MEASURING_TIME 20             /* measuring takes at most 1/20 of the time */
 
 #define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 

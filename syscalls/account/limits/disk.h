@@ -121,11 +121,11 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
  * open any more.
  */
 struct disk_removal {
-	int fd; /* O_PATH descriptor of the object; -1: no limit, or no such object */
+	int fd;              /* O_PATH descriptor of the object; -1: no limit, or no such object */
 	bool is_directory;   /* the removed name is a directory's */
 	bool is_of_copy;     /* it is in a workspace by copying */
 	uint64_t link_bytes; /* length of a symbolic link's target */
-	nlink_t names; /* st_nlink before the call */
+	nlink_t names;       /* st_nlink before the call */
 };
 /* i: the name's directory is, or the name is in, call->resolved_place[i] */
 struct disk_removal disk_begin_removal(const struct call *call, unsigned i, int dirfd, const char *name);

@@ -30,7 +30,7 @@
 /* A fork that was admitted and may not have been made yet. */
 struct pending_fork {
 	pid_t tid;
-	uint64_t ns;     /* when the fork was admitted */
+	uint64_t ns; /* when the fork was admitted */
 	/* CPU time of the thread when it was first seen runnable after the fork was admitted; 0: not seen yet */
 	uint64_t thread_cpu_ns_when_first_runnable;
 };
@@ -39,7 +39,7 @@ struct pending_fork {
 struct forks {
 	uint64_t max;
 	pid_t root;
-	uint64_t counted, counted_ns; /* number of tasks at the last count; time of that count */
+	uint64_t counted, counted_ns;    /* number of tasks at the last count; time of that count */
 	uint64_t forks_since_last_count; /* forks admitted since the last count */
 	uint64_t peak, refused;
 	struct pending_fork *pending;

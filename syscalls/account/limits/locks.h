@@ -16,12 +16,12 @@
 
 /* The number of file locks that the run holds. */
 struct locks {
-	int proc_fd;         /* borrowed descriptor of a procfs that has "locks"; -1: /proc */
-	pid_t root; /* the supervisor's pid in the procfs of proc_fd; the locks of its descendants are counted */
-	uint64_t locks_at_last_count;       /* locks at the last count */
-	uint64_t added_since_last_count_max;      /* upper bound of the locks added since the last count */
-	uint64_t file_locks_max;   /* upper bound of the locks added by F_OFD_SETLK since the run began */
-	uint64_t last_count_ns; /* time of the last count */
+	int proc_fd; /* borrowed descriptor of a procfs that has "locks"; -1: /proc */
+	pid_t root;  /* the supervisor's pid in the procfs of proc_fd; the locks of its descendants are counted */
+	uint64_t locks_at_last_count;        /* locks at the last count */
+	uint64_t added_since_last_count_max; /* upper bound of the locks added since the last count */
+	uint64_t file_locks_max;             /* upper bound of the locks added by F_OFD_SETLK since the run began */
+	uint64_t last_count_ns;              /* time of the last count */
 };
 
 /*

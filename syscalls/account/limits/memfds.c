@@ -200,8 +200,10 @@ static void memfds_map_shared_memory(struct call *call)
 	if (call_commit_record(call) < 0)
 		return;
 	/* mmap(2) checks the offset first, even for anonymous memory. */
-	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared_memory(memfds,
-												       call->arg[1]);
+	if (call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
+		fd = -EINVAL;
+	else
+		fd = memfds_make_shared_memory(memfds, call->arg[1]);
 	call_return_fd(call, fd, false);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_MAP_MEMFD;

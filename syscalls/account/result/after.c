@@ -48,7 +48,7 @@ static uint32_t after_find_entries_of_exec(const struct call *call)
 static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigned place)
 {
 	return policy_find_entries_fired_by_read_below(call->sandbox->policy, call->resolved_place[place].virt,
-					    call->resolved_place[place].virt_len);
+						       call->resolved_place[place].virt_len);
 }
 
 /* Mask of the entries that the call fires by what it reads. */

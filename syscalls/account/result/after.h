@@ -28,7 +28,7 @@ struct after_fired {
 
 /* Which after_read entries of the policy have fired. */
 struct after_entries {
-	uint32_t completed_entries_mask;   /* entries that have fired, and whose consequences are complete */
+	uint32_t completed_entries_mask; /* entries that have fired, and whose consequences are complete */
 	/* thread whose next call that fires an entry is refused, because not all consequences could be applied */
 	pid_t refused;
 	size_t count; /* used entries of fired[] */

@@ -40,9 +40,9 @@ struct directory_rename {
 
 /* The files that the run has changed, for the result. */
 struct changes {
-	void *tree; /* a tsearch(3) tree of struct touched_file by their paths; owned */
-	size_t touched_count; /* files in `tree` */
-	size_t paths_bytes; /* length of all paths in `tree` */
+	void *tree;                /* a tsearch(3) tree of struct touched_file by their paths; owned */
+	size_t touched_count;      /* files in `tree` */
+	size_t paths_bytes;        /* length of all paths in `tree` */
 	uint64_t unlisted_count;   /* changed files for which there was no room */
 	uint64_t listing_spent_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */

@@ -16,7 +16,7 @@ struct change {
 	const char *path; /* virtual path of the file */
 	enum change_kind kind;
 	uint64_t size_bytes; /* size now; of a deleted file, its size before the run */
-	char sha256[65]; /* "" for directories, links, special files, and files that exceed the limits of hashing */
+	char sha256[65];     /* "" for directories, links, special files, and files that exceed the limits of hashing */
 };
 
 #define CHANGES_TOUCHED_PATHS_MAX 500000 /* most paths that are kept; further ones are only counted */
@@ -24,7 +24,7 @@ struct change {
  * most bytes of all touched paths together, because the keeper holds the whole report in memory, with the paths escaped
  */
 #define CHANGES_PATHS_BYTES_MAX (24u << 20)
-#define CHANGES_LISTED_ENTRIES_MAX 200000  /* most entries of renamed directories that are listed */
+#define CHANGES_LISTED_ENTRIES_MAX 200000 /* most entries of renamed directories that are listed */
 /* most time for all listings of a run, because notifications wait meanwhile */
 #define CHANGES_LISTING_TIME_MAX_NS 3000000000u
 #define CHANGES_HASHED_FILE_BYTES_MAX (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
@@ -50,7 +50,7 @@ bool changes_has_touched_place(const struct changes *changes, const struct place
  * unlisted.
  */
 void changes_note_rename(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
-		   bool to_dir);
+			 bool to_dir);
 
 /*
  * The number of touches beyond CHANGES_TOUCHED_PATHS_MAX, CHANGES_PATHS_BYTES_MAX, CHANGES_LISTED_ENTRIES_MAX or

@@ -19,8 +19,8 @@ struct decoy_read {
 	char *exe;
 	char *rule; /* label of the decoy rule; owned */
 	pid_t pid;
-	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
-	uint64_t count; /* how often it was read */
+	pid_t host_pid;  /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
+	uint64_t count;  /* how often it was read */
 	bool was_killed; /* the read ended the run */
 };
 

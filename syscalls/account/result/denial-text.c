@@ -35,8 +35,8 @@ struct policy_decision denial_get_decision(const struct call *call)
 
 	if (!call_is_observed(call))
 		return call->decision;
-	return (struct policy_decision){.verdict = VERDICT_DENY, .error = observed->error, .rule = observed->rule,
-					.reason = observed->reason};
+	return (struct policy_decision){
+		.verdict = VERDICT_DENY, .error = observed->error, .rule = observed->rule, .reason = observed->reason};
 }
 
 /* Whether the denied call was about to write or change its path. */
@@ -104,8 +104,9 @@ struct denial_key denial_make_key(const struct call *call, char text[DENIAL_TARG
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall_name = call->row->name, .exe = call->task->exe, .target = text};
 
-	key.error = call_is_observed(call)               ? call->decision.observed_denial.error
-		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
+	key.error = call_is_observed(call)                ? call->decision.observed_denial.error
+		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value
+							  : call->decision.error;
 	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_BYTES_MAX, "%s:%u", call->net.host, call->net.audit_net.port);
 	else if (call->path_count > 0 && !path->is_null_pointer && path->len > 0)

@@ -18,7 +18,7 @@ struct denials {
 	struct denial item[DENIALS_LISTED_MAX];
 	size_t count;            /* used entries of item[] */
 	uint64_t unlisted_count; /* denials beyond DENIALS_LISTED_MAX entries */
-	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
+	struct sink *sink;       /* borrowed; NULL: denials are not told to the system's log */
 	/* returns the denials of the session's program with this number; NULL: the run is no session */
 	struct denials *(*find_program)(void *ctx, unsigned program);
 	void *find_program_ctx;
@@ -87,7 +87,7 @@ static char *denial_copy_text(const char *text, bool *lost)
 
 /* Fills the item with copies of the texts. False: no memory, and the item has no texts. */
 static bool denial_fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
-		       const char *rule, const char *reason)
+			      const char *rule, const char *reason)
 {
 	bool lost = false;
 
@@ -175,10 +175,16 @@ static void denials_send_call_to_sink(struct denials *denials, const struct call
 static void denials_send_event_to_sink(struct denials *denials, const struct denial *event)
 {
 	sink_send_denial(denials->sink,
-		  &(struct sink_denial){.syscall_name = event->event, .target = event->target, .exe = event->exe,
-					.rule = event->rule, .reason = event->reason, .pid = event->pid,
-					.error = event->error, .seq = event->seq, .count = event->count},
-		  io_read_clock_ns());
+			 &(struct sink_denial){.syscall_name = event->event,
+					       .target = event->target,
+					       .exe = event->exe,
+					       .rule = event->rule,
+					       .reason = event->reason,
+					       .pid = event->pid,
+					       .error = event->error,
+					       .seq = event->seq,
+					       .count = event->count},
+			 io_read_clock_ns());
 }
 
 void denials_set_program_lookup(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program),

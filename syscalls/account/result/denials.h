@@ -23,7 +23,7 @@ struct denials;
 
 /* A denied call or network attempt, and how often it was tried. */
 struct denial {
-	uint64_t seq; /* number of the first record */
+	uint64_t seq;             /* number of the first record */
 	const char *syscall_name; /* the denied call; static; NULL: egress has denied */
 	/* static; what egress refused: "open", "request", "close" or "dns"; NULL: a system call was refused */
 	const char *event;
@@ -35,15 +35,15 @@ struct denial {
 	char *rule;          /* label of the rule that denies, or NULL */
 	char *reason;        /* word for why the policy denies, e.g. "no_rule" */
 	pid_t pid;
-	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
+	pid_t host_pid;          /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	unsigned program_number; /* in a session: the number of the program that made the first attempt; 0: none */
 	char *exe;
 	uint64_t count; /* equal attempts */
 	/* with --mode observe: the call was performed although the judged policy denies it */
 	bool was_observed;
 	enum policy_on_deny on_deny; /* what "on_deny" did to the process */
-	const char *answer;      /* the answer to the question about the first attempt; static; NULL: there was none */
-	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
+	const char *answer;     /* the answer to the question about the first attempt; static; NULL: there was none */
+	char *suggested_option; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggestion_reason; /* why no grant is suggested, static, or NULL */
 };
 

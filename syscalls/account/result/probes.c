@@ -14,31 +14,31 @@ static const struct probe {
 	const char *path;
 	const char *op; /* denial_get_operation() */
 } probes[] = {
-	{"/proc/*/coredump_filter", "read"},           /* JVM */
-	{"/proc/*/loginuid", "read"},                  /* sudo, PAM, coreutils */
-	{"/proc/*/oom_score_adj", "write"},            /* Chromium, PostgreSQL: the order of OOM kills */
-	{"/proc/*/cgroup", "read"},                    /* node, JVM, Go: the number of CPUs, the size of memory */
+	{"/proc/*/coredump_filter", "read"}, /* JVM */
+	{"/proc/*/loginuid", "read"},        /* sudo, PAM, coreutils */
+	{"/proc/*/oom_score_adj", "write"},  /* Chromium, PostgreSQL: the order of OOM kills */
+	{"/proc/*/cgroup", "read"},          /* node, JVM, Go: the number of CPUs, the size of memory */
 	{"/proc/cgroups", "read"},
-	{"/proc/sys/crypto/fips_enabled", "read"},     /* libgcrypt, OpenSSL */
-	{"/proc/sys/fs/inotify/", "read"},             /* GLib, node: the number of watches */
+	{"/proc/sys/crypto/fips_enabled", "read"},      /* libgcrypt, OpenSSL */
+	{"/proc/sys/fs/inotify/", "read"},              /* GLib, node: the number of watches */
 	{"/proc/sys/kernel/yama/ptrace_scope", "read"}, /* Chromium, gdb */
 	{"/sys/fs/cgroup", "read"},
 	{"/sys/fs/cgroup/", "read"},
-	{"/sys/kernel/mm/hugepages", "read"},          /* JVM, PostgreSQL */
+	{"/sys/kernel/mm/hugepages", "read"}, /* JVM, PostgreSQL */
 	{"/sys/kernel/mm/hugepages/", "read"},
 	{"/sys/dev/block/*/queue/rotational", "read"}, /* LibreOffice, databases */
 	{"/proc/xen", "read"},                         /* Mono: whether the machine is virtual */
 	{"/run/systemd/seats", "read"},                /* sd_booted(3), logind's clients */
 	{"/run/systemd/seats/", "read"},
-	{"/var/mail", "read"},                         /* Emacs: whether there is mail; the directory, not a mailbox */
+	{"/var/mail", "read"}, /* Emacs: whether there is mail; the directory, not a mailbox */
 	{"/var/spool/mail", "read"},
-	{"/sys/bus/pci", "read"},                      /* Mesa, Chromium: the GPU */
+	{"/sys/bus/pci", "read"}, /* Mesa, Chromium: the GPU */
 	{"/sys/bus/pci/", "read"},
 };
 
 /* Calls for features of processors and kernels that programs try and do without. */
 static const char *const probe_calls[] = {
-	"pkey_alloc",             /* V8: memory protection keys */
+	"pkey_alloc",              /* V8: memory protection keys */
 	"landlock_create_ruleset", /* xz and others, which would restrict themselves */
 };
 

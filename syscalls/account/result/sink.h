@@ -22,12 +22,12 @@ enum sink_kind {
 /* The connection to the system's log, with its rate limit. */
 struct sink {
 	enum sink_kind kind;
-	int fd;             /* a connected datagram socket, O_NONBLOCK; borrowed */
-	const char *run_id; /* borrowed */
-	uint64_t rate_tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
+	int fd;                        /* a connected datagram socket, O_NONBLOCK; borrowed */
+	const char *run_id;            /* borrowed */
+	uint64_t rate_tokens;          /* datagrams that may be sent now, in units of 1/1,000,000,000 */
 	uint64_t rate_tokens_added_ns; /* when tokens were added last; 0: never */
 	uint64_t sent, dropped;
-	uint64_t dropped_not_reported;    /* dropped denials that no message has told of yet */
+	uint64_t dropped_not_reported; /* dropped denials that no message has told of yet */
 };
 
 /* One denied attempt. All texts may be hostile, and are escaped. NULL: unknown. */

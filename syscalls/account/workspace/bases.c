@@ -38,9 +38,9 @@ struct base {
 static int base_find(const struct place *place, struct base *ret_base)
 {
 	struct view_layer *layer = place->mount->layer;
-	_cleanup_close_ int fd = openat2_retry(layer->lower_fd < 0 ? place->mount->fd : layer->lower_fd,
-					       place->path_below_mount_fd, O_PATH | O_NOFOLLOW, 0,
-					       IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+	_cleanup_close_ int fd =
+		openat2_retry(layer->lower_fd < 0 ? place->mount->fd : layer->lower_fd, place->path_below_mount_fd,
+			      O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 
 	if (fd < 0 || fstat(fd, &ret_base->status) < 0 || S_ISDIR(ret_base->status.st_mode))
 		return -1;

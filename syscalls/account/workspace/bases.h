@@ -14,8 +14,8 @@
 #include "syscalls/call/call.h"
 
 #define BASES_NAME "bases"
-#define BASES_CLONE_FORMAT "base-%llu"  /* name of a clone, with its inode number in the directory */
-#define BASES_FILE_BYTES_MAX (1u << 20) /* a larger file is kept only where the file system can clone it */
+#define BASES_CLONE_FORMAT "base-%llu"        /* name of a clone, with its inode number in the directory */
+#define BASES_FILE_BYTES_MAX (1u << 20)       /* a larger file is kept only where the file system can clone it */
 #define BASES_CONTENTS_BYTES_MAX (256u << 20) /* no content is kept once the records of a run have so many bytes */
 #define BASES_BYTES_MAX (272u << 20)          /* most bytes of the records of a run, as limits.disk counts them */
 

@@ -293,6 +293,7 @@ START_TEST(test_another_program_is_another_denial)
 			call->task = &other;
 		}
 		denials_add(denials, call);
+		call->task = &task;
 	}
 	list = denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 2);
