@@ -1,4 +1,5 @@
 EXTRA_DIST += \
+	examples/README.md \
 	examples/audit/README.md \
 	examples/audit/job.sh \
 	examples/audit/policy.json \

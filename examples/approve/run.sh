@@ -3,7 +3,7 @@
 set -eu
 
 cd "$(dirname "$0")"
-callgate=${CALLGATE:-../../build/callgate}
+callgate=${CALLGATE:-$(command -v ../../build/callgate || echo callgate)}
 results=$(mktemp -d)
 python3 approver.py "$results/socket" /etc 2>"$results/shown" &
 trap 'kill $! 2>/dev/null || true; rm -rf "$results"' EXIT

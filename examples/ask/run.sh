@@ -3,7 +3,7 @@
 set -eu
 
 cd "$(dirname "$0")"
-callgate=${CALLGATE:-../../build/callgate}
+callgate=${CALLGATE:-$(command -v ../../build/callgate || echo callgate)}
 results=$(mktemp -d)
 mkdir -m 700 "$results/questions"
 ./answer.sh "$results/questions" &

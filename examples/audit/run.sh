@@ -6,7 +6,7 @@ out=${1:?usage: run.sh OUT}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "$0")"
-callgate=${CALLGATE:-../../build/callgate}
+callgate=${CALLGATE:-$(command -v ../../build/callgate || echo callgate)}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 

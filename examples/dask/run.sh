@@ -6,5 +6,6 @@ cd "$(dirname "$0")"
 	echo "examples/dask: ${PYTHON:-python3} has no package distributed: pip install 'dask[distributed]'" >&2
 	exit 1
 }
+export CALLGATE=${CALLGATE:-$(command -v "$PWD/../../build/callgate" || :)}
 export PYTHONPATH=$PWD/../../python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 exec "${PYTHON:-python3}" snippets.py

@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:-out}" && cd "${1:-out}" && pwd)
-callgate=$(command -v "${CALLGATE:-callgate}")
+callgate=${CALLGATE:-$(command -v "$here/../../build/callgate" || echo callgate)}
 # shellcheck disable=SC2016 # SLURM_ARRAY_TASK_ID is the task's
 sbatch --wait --quiet --array=1-4 --ntasks=1 --output="$out/slurm-%a.txt" \
 	--wrap="'$callgate' experiment run -q --shard \$SLURM_ARRAY_TASK_ID/4 -o '$out' '$here/plan.json'"

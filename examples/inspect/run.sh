@@ -6,6 +6,7 @@ cd "$(dirname "$0")"
 	echo "examples/inspect: ${PYTHON:-python3} has no package inspect_ai: pip install inspect-ai" >&2
 	exit 1
 }
+export CALLGATE=${CALLGATE:-$(command -v "$PWD/../../build/callgate" || :)}
 export PYTHONPATH=$PWD/../../python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT

@@ -2,6 +2,7 @@
 # Installs a package, then runs job.py without a network, and keeps its report in OUT (default: ./out).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+callgate=${CALLGATE:-$(command -v "$here/../../build/callgate" || echo callgate)}
 told=$(mktemp)
 /usr/bin/python3 "$here/index.py" >"$told" &
 index=$!
@@ -11,7 +12,7 @@ until [ -s "$told" ]; do
 	sleep 0.1
 done
 port=$(cat "$told")
-"${CALLGATE:-callgate}" run -p "$here/policy.json" --input "$here/job.py" --output "${1:-out}" \
+"$callgate" run -p "$here/policy.json" --input "$here/job.py" --output "${1:-out}" \
 	--allow-host "127.0.0.1:$port" \
 	--setup "/usr/bin/python3 -m pip install --quiet \
 		--root-user-action=ignore --disable-pip-version-check --no-cache-dir \

@@ -3,7 +3,7 @@
 set -eu
 
 cd "$(dirname "$0")"
-callgate=${CALLGATE:-../../build/callgate}
+callgate=${CALLGATE:-$(command -v ../../build/callgate || echo callgate)}
 "$callgate" policy test --coverage policy.json cases.json
 if "$callgate" policy test proposed.json cases.json; then
 	echo "the cases hold for the proposal, too" >&2

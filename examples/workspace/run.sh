@@ -3,7 +3,7 @@
 set -eu
 
 cd "$(dirname "$0")"
-callgate=${CALLGATE:-../../build/callgate}
+callgate=${CALLGATE:-$(command -v ../../build/callgate || echo callgate)}
 results=$(mktemp -d)
 id=
 trap '[ -z "$id" ] || "$callgate" ws discard "$id"; rm -rf "$results"' EXIT

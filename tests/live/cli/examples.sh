@@ -2,8 +2,11 @@
 # The examples do what their READMEs say: each one's run.sh, from another directory, as a user would start it.
 . "$(dirname "$0")/../lib.sh"
 need git make gcc node jq
-export CALLGATE
 cd "$T" || die "cd"
+# The examples find the program of their tree, neither by a variable nor in PATH.
+export -n CALLGATE
+mkdir "$T/build" || die "mkdir"
+ln -s "$CALLGATE" "$T/build/callgate" || die "ln"
 # Not in place: make distcheck builds from a tree that cannot be written, and an experiment copies its workdir as it is.
 cp -r "$SRC/examples" "$T/examples" || die "cp"
 chmod -R u+w "$T/examples"
