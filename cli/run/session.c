@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -73,19 +74,41 @@ static _Noreturn void session_run_in_background(struct run *run, const struct pr
 /* ---- the process that the user started ---- */
 
 /*
- * Copies to stderr what the background process prints, until that process serves clients or has ended. True: it serves.
+ * A signalfd of the signals that end the wait, or -errno. Signals that were ignored at the start stay ignored. The
+ * others stay blocked: the background process reads them from a signalfd as well.
  */
-static bool session_await_start(int base_fd, const char *socket_name, int stderr_fd)
+static int session_open_signals(void)
+{
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction before;
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, wanted[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * Copies to stderr what the background process prints, until that process serves clients or has ended, or a signal ends
+ * the wait. True: it serves.
+ */
+static bool session_await_start(int base_fd, const char *socket_name, int stderr_fd, int signal_fd)
 {
 	_cleanup_close_ int socket_fd = session_client_connect(base_fd, socket_name, 0);
 	_cleanup_json_ json_t *answer = NULL;
-	struct pollfd poll_set[] = {{.fd = socket_fd, .events = POLLIN}, {.fd = stderr_fd, .events = POLLIN}};
+	struct pollfd poll_set[] = {{.fd = socket_fd, .events = POLLIN},
+				    {.fd = stderr_fd, .events = POLLIN},
+				    {.fd = signal_fd, .events = POLLIN}};
 	char text[4096];
 	ssize_t got;
 
 	if (socket_fd < 0 || session_client_send(socket_fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return false;
-	while (poll(poll_set, 2, -1) > 0 || errno == EINTR) {
+	while ((poll(poll_set, 3, -1) > 0 || errno == EINTR) && !poll_set[2].revents) {
 		got = poll_set[1].revents ? read(stderr_fd, text, sizeof(text)) : -1;
 		if (got > 0)
 			(void)!write(STDERR_FILENO, text, (size_t)got);
@@ -99,15 +122,25 @@ static bool session_await_start(int base_fd, const char *socket_name, int stderr
 	return false;
 }
 
+/* Ends the background process by the signal that has ended the wait, or by SIGTERM if there is none. */
+static void session_end_background(pid_t pid, int signal_fd)
+{
+	struct signalfd_siginfo info;
+	const bool is_one = read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+
+	(void)kill(pid, is_one ? (int)info.ssi_signo : SIGTERM);
+}
+
 /* Waits until the session in the background serves clients, and prints its id. Returns the exit status. */
-static int session_wait_and_print_id(const struct run *run, pid_t pid, const char *socket_name, int stderr_fd)
+static int session_wait_and_print_id(const struct run *run, pid_t pid, const char *socket_name, int stderr_fd,
+				     int signal_fd)
 {
 	int status = 0;
 
-	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd))
+	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd, signal_fd))
 		return cli_print_text("session", run->scratch.id) == CLI_EXIT_OK ? cli_print_text("session", "\n")
 										 : CLI_EXIT_ERROR;
-	(void)kill(pid, SIGTERM); /* the background process has ended, or will never serve clients */
+	session_end_background(pid, signal_fd); /* it may have ended already */
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_EXIT_ERROR;
 }
@@ -117,20 +150,24 @@ static int session_start(struct run *run)
 	_cleanup_free_ char *name = text_format(SESSION_SOCKET_PREFIX "%s", run->scratch.id);
 	struct process_session session = {.idle_limit_ns = run->options.session_idle_ns, .listen_fd = -1,
 					  .holding_client_fd = run->options.session_holder_fd};
-	int pipe_fd[2], exit_code;
+	int signal_fd = session_open_signals(), pipe_fd[2], exit_code;
 	pid_t pid;
 
+	if (signal_fd < 0)
+		return run_report_refusal(run, "session_failed", "cannot wait for signals: %s", strerror(-signal_fd));
 	session.listen_fd = name ? session_listen(run->scratch.base_fd, name) : -ENOMEM;
 	if (session.listen_fd < 0)
 		return run_report_refusal(run, "session_failed", "cannot make the session's socket in %s: %s",
 					  run->scratch.base_path, strerror(-session.listen_fd));
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		return run_report_refusal(run, "session_failed", "cannot start the session: %s", strerror(errno));
-	if (pid == 0)
+	if (pid == 0) {
+		(void)close(signal_fd);
 		session_run_in_background(run, &session, name, pipe_fd[1]);
+	}
 	(void)close(pipe_fd[1]);
 	(void)close(session.listen_fd);
-	exit_code = session_wait_and_print_id(run, pid, name, pipe_fd[0]);
+	exit_code = session_wait_and_print_id(run, pid, name, pipe_fd[0], signal_fd);
 	(void)fflush(NULL);
 	exit_quickly(exit_code); /* what `run` holds belongs to the background process now */
 }

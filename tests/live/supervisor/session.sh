@@ -210,6 +210,27 @@ for _ in {1..100}; do
 done
 [ -z "$(session list)" ] || fail "a killed session"
 
+# ---- a signal while it is made: no session without a name is left ----
+mkdir "$T/many"
+(cd "$T/many" && seq 2000 | split -l 1 -a 3 -) || die "files" # which are copied first
+has_socket() { [ -n "$(find "$T/tmp/callgate-$(id -u)" -maxdepth 1 -name "session-*")" ]; }
+for signal in TERM HUP; do
+	"$CALLGATE" session create --cow=copy --profile extended -w "$T/many" >"$T/made" 2>"$T/err" &
+	creator=$!
+	awaited has_socket || die "no session is made: $(cat "$T/err")"
+	kill -s $signal "$creator"
+	wait "$creator"
+	status=$?
+	if [ $status = 0 ]; then # it was there before the signal
+		session stop "$(cat "$T/made")" || fail "SIG$signal: stop $(cat "$T/made")"
+	else
+		[ "$status $(cat "$T/made")" = "$((128 + $(kill -l $signal))) " ] ||
+			fail "SIG$signal: $status, $(cat "$T/made" "$T/err")"
+	fi
+	await_sessions "SIG$signal"
+done
+"$CALLGATE" ws discard --all >/dev/null || fail "discard"
+
 # ---- bad input ----
 session create --profile nosuch 2>"$T/err" && fail "no such profile"
 grep -q nosuch "$T/err" || fail "no such profile: $(cat "$T/err")"
