@@ -177,6 +177,7 @@ static int checkpoint_print_failure(struct held_workspace *held, const char *nam
 				    const struct checkpoint_work *work)
 {
 	const char *path = work->failed_path[0] ? work->failed_path : NULL;
+	const bool is_for_acl = error == -EINVAL && work->acl_failures > 0;
 	const bool names_dir = path && held->dirs > 1 &&
 			       workspace_read_dir(held->workspace_fd, work->failed_at, &held->workspace) == 0;
 	char left[TEXT_SIZE_SIZE], limit[TEXT_SIZE_SIZE];
@@ -198,7 +199,10 @@ static int checkpoint_print_failure(struct held_workspace *held, const char *nam
 				held->id, CHECKPOINTS_MAX);
 	else
 		cli_print_error(held->verb, "%s: %s%s%s%s%s", held->id, names_dir ? held->workspace.dir : "",
-				names_dir ? "/" : "", path ? path : "", path ? ": " : "", strerror(-error));
+				names_dir ? "/" : "", path ? path : "", path ? ": " : "",
+				is_for_acl ? "its ACL names users or groups that an overlay of an ordinary user cannot "
+					     "have; a session of --cow=copy can"
+					   : strerror(-error));
 	return CLI_EXIT_ERROR;
 }
 
@@ -363,7 +367,10 @@ int session_main_restore(int argc, char **argv)
 		return CLI_EXIT_ERROR;
 	r = checkpoint_restore(held.dir, held.dirs, held.all_fd, argv[1], held.programs_live, &work);
 	held_workspace_give_back(&held, argv[1], r, 0);
-	if (r < 0 && (r != -ENOENT || work.failed_path[0]))
+	if (r == -EINVAL && work.acl_failures > 0)
+		cli_print_error(syntax.verb, "%s: all was restored, except files and directories: %llu", held.id,
+				(unsigned long long)work.acl_failures);
+	else if (r < 0 && (r != -ENOENT || work.failed_path[0]))
 		cli_print_error(syntax.verb, "%s: only a part was restored; do it again when the cause is mended",
 				held.id);
 	return r < 0 ? checkpoint_print_failure(&held, argv[1], r, &work)

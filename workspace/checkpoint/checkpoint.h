@@ -29,6 +29,14 @@ struct checkpoint_work {
 	bool is_too_large;     /* -EDQUOT, because it takes more than it may */
 	size_t failed_at;      /* of the directory that an error is about */
 	char failed_path[PATH_MAX]; /* of the entry that an error is about; "": none */
+	/*
+	 * Files that were not restored, and directories without their attributes, and the first of them. They have an
+	 * ACL of users or groups without a number in the user namespace of the overlay's mount, which refuses it. All
+	 * else was restored.
+	 */
+	uint64_t acl_failures;
+	size_t acl_at;
+	char acl_path[PATH_MAX];
 };
 
 /* True for text that can be the name of a checkpoint: up to 63 letters, digits, and "-", "_", "." not at the start. */
@@ -74,8 +82,8 @@ int checkpoint_make(const struct checkpoint_dir *dirs, size_t count, int all_fd,
 /*
  * Makes the directories what they were at a checkpoint, one after the other, by changing them as a program would: the
  * kernel does not say what happens if the layer of a mounted overlay is changed itself. 0;
- * -ENOENT: there is no such checkpoint; or -errno: then some of it may be restored, and the rest not; another restore
- * goes on.
+ * -ENOENT: there is no such checkpoint; -EINVAL with ret_work->acl_failures; or -errno: then some of it may be
+ * restored, and the rest not; another restore goes on.
  */
 int checkpoint_restore(const struct checkpoint_dir *dirs, size_t count, int all_fd, const char *name,
 		       bool programs_live, struct checkpoint_work *ret_work);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -67,6 +68,26 @@ static int restore_make_temporary(struct restore *restore, const struct restore_
 	return may_have_names ? copies_add(copies, entry->source.st_ino, entry->path) : 0;
 }
 
+/*
+ * Takes an error of an entry for 0, and notes it, if the mount of the overlay has refused the entry's ACL
+ * (posix_acl_valid() in fs/posix_acl.c): doing it again would not help, and the other entries can be restored.
+ */
+static int restore_pass_over_acl(struct restore *restore, int source_fd, int error)
+{
+	const struct io_proc_fd_path source = io_proc_fd_path(source_fd);
+	struct checkpoint_work *work = restore->work;
+
+	if (error != -EINVAL || restore->layer->is_live_copy ||
+	    (getxattr(source.path, "system.posix_acl_access", NULL, 0) < 0 &&
+	     getxattr(source.path, "system.posix_acl_default", NULL, 0) < 0))
+		return error;
+	if (work->acl_failures++ == 0) {
+		work->acl_at = work->failed_at;
+		memcpy(work->acl_path, work->failed_path, sizeof(work->acl_path));
+	}
+	return 0;
+}
+
 /* Puts something other than a directory at a name. 0 or -errno. */
 static int restore_put(struct restore *restore, const struct restore_dirs *dirs, const struct restore_entry *entry)
 {
@@ -114,7 +135,7 @@ static int restore_name(struct restore *restore, const struct restore_dirs *dirs
 	else if (S_ISDIR(entry.source.st_mode))
 		r = restore_put_dir(restore, dirs, &entry);
 	else if (!restore_is_same(restore, dirs, &entry))
-		r = restore_put(restore, dirs, &entry);
+		r = restore_pass_over_acl(restore, entry.source_fd, restore_put(restore, dirs, &entry));
 	else if ((r = restore_note_file(restore, &entry)) == 0 && entry.is_now && !entry.is_of_base &&
 		 S_ISREG(entry.source.st_mode))
 		restore->work->kept_files++;
@@ -250,7 +271,7 @@ static bool restore_has_recorded_dir(const struct restore *restore, const char *
 }
 
 /* Gives a directory the attributes that it had. 0 or -errno. */
-static int restore_finish_dir(const struct restore *restore, const char *path)
+static int restore_finish_dir(struct restore *restore, const char *path)
 {
 	_cleanup_close_ int from = workspace_open_entry(restore->then_fd, path);
 	_cleanup_close_ int to = workspace_open_entry(restore->view_fd, path);
@@ -265,7 +286,10 @@ static int restore_finish_dir(const struct restore *restore, const char *path)
 	}
 	if (from < 0 && restore->layer->is_live_copy)
 		return from == -ENOENT || from == -ENOTDIR || from == -ELOOP ? 0 : from; /* removed there since */
-	return from < 0 ? from : place_copy_metadata(restore->layer, from, to, -1, restore_get_flags(restore));
+	if (from < 0)
+		return from;
+	return restore_pass_over_acl(restore, from,
+				     place_copy_metadata(restore->layer, from, to, -1, restore_get_flags(restore)));
 }
 
 static int restore_all(struct restore *restore)
@@ -342,7 +366,7 @@ static int restore_and_note(struct restore *restore, int known_dir_fd, const cha
 	if (r == 0)
 		r = restore_note_status(restore);
 	leftover_forget(restore->layer->dir_fd);
-	if (r < 0)
+	if (r < 0 || restore->work->acl_failures > 0)
 		return r;
 	(void)snprintf(restore->after.checkpoint, sizeof(restore->after.checkpoint), "%s", name);
 	restore->after.compares_contents = checkpoint_must_compare(restore->layer->upper_fd, programs_live);
@@ -387,5 +411,9 @@ int checkpoint_restore(const struct checkpoint_dir *dirs, size_t count, int all_
 		ret_work->failed_at = at;
 		r = restore_dir(&dirs[at], at, all_fd, name, programs_live, ret_work);
 	}
-	return r;
+	if (r < 0 || ret_work->acl_failures == 0)
+		return r;
+	ret_work->failed_at = ret_work->acl_at;
+	memcpy(ret_work->failed_path, ret_work->acl_path, sizeof(ret_work->failed_path));
+	return -EINVAL;
 }
