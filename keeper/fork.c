@@ -30,11 +30,12 @@ struct fork_descriptors {
 	int last_prepare_step_result; /* 0 or -errno of the last step; written to keeper_ready_pipe */
 };
 
-static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,
-					    struct namespaces *namespaces)
+static struct process_options keeper_get_process_options(struct keeper *keeper, const struct fork_descriptors *ends,
+							 struct namespaces *namespaces)
 {
 	const struct keeper_options *options = keeper->options;
-	const struct process_options process = {
+
+	return (struct process_options){
 		.policy = options->policy,
 		.scratch = {.run_id = options->scratch->id,
 			    .base_path = options->scratch->base_path,
@@ -72,6 +73,16 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.cgroup = keeper->cgroup,
 		.egress = &keeper->egress,
 	};
+}
+
+/*
+ * Closes all descriptors but those that the supervisor uses. The keeper's end of control_fd is closed, too, so that the
+ * supervisor sees EOF when the keeper dies.
+ */
+static void keeper_close_other_descriptors(const struct keeper *keeper, const struct fork_descriptors *ends,
+					   const struct namespaces *namespaces)
+{
+	const struct keeper_options *options = keeper->options;
 	const int own[] = {ends->stdio_fd[0],
 			   ends->stdio_fd[1],
 			   ends->stdio_fd[2],
@@ -97,9 +108,16 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
 
 	memcpy(keep, own, sizeof(own));
-	descriptors_detach_stdio(true);
-	/* Closes the keeper's end of control_fd, too, so that the supervisor sees EOF when the keeper dies. */
 	descriptors_close_all_but(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
+}
+
+static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,
+					    struct namespaces *namespaces)
+{
+	const struct process_options process = keeper_get_process_options(keeper, ends, namespaces);
+
+	descriptors_detach_stdio(true);
+	keeper_close_other_descriptors(keeper, ends, namespaces);
 	exit_quickly(process_main(&process)); /* the keeper flushed stdio before the fork */
 }
 

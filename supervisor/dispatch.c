@@ -46,7 +46,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 		return cpu_unpin_before_affinity_call(dispatch->cpu, row, notification);
 	case HOOK_SEND:
 		return netlink_send_may_continue(sandbox->netlink, tid, row, notification->data.args);
-	case HOOK_FCNTL_LOCK: /* dispatch_notification */
+	case HOOK_FCNTL_LOCK: /* dispatch_continue_unjudged() */
 	case HOOK_NONE:
 	default:
 		return false;
@@ -66,9 +66,53 @@ static void dispatch_again_inline(struct dispatch *dispatch, const struct seccom
 	dispatch->again = outer;
 }
 
-void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
+/*
+ * Continues a call that is not judged: an exec that was verified and then restarted, or a record lock up to the limit.
+ * Other commands of fcntl(2), and further locks, are judged.
+ */
+static bool dispatch_continue_unjudged(struct dispatch *dispatch, const struct seccomp_notif *notification,
+				       const struct syscall_row *row)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
+	const struct seccomp_data *data = &notification->data;
+
+	if (trace_is_restarted_exec(dispatch->tracer, (pid_t)notification->pid, data->nr, data->args)) {
+		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_EXEC_VERIFIED);
+		return true;
+	}
+	if (row && row->hook == HOOK_FCNTL_LOCK && locks_command_needs_admission(data->args[1]) &&
+	    locks_admit_fcntl(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
+		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
+		return true;
+	}
+	return false;
+}
+
+/* Finishes dispatch->call, which was judged, or begins what must come first: a descriptor, a copy, an answer. */
+static void dispatch_finish_judged_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
+	struct call *call = dispatch->call;
+
+	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR) {
+		/* The target thread sends the supervisor a descriptor; then its call is restarted and judged again. */
+		int r = trace_start_call(dispatch->tracer, call);
+
+		if (r == 0)
+			return;
+		call_fail(call, r);
+	}
+	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
+		/* a worker has the file copied; then the call is judged again */
+		if (!dispatch_begin_copy(dispatch, notification))
+			dispatch_again_inline(dispatch, notification);
+		return;
+	}
+	if (!ask_about_denial(dispatch, notification))
+		dispatch_finish_call(dispatch, notification);
+}
+
+void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
+{
 	struct call *call = dispatch->call;
 	const struct seccomp_data *data = &notification->data;
 	const struct syscall_row *row = data->arch == arch_get_audit_arch() ? table_find_row(data->nr) : NULL;
@@ -78,22 +122,14 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 
 	dispatch->last_response_ns = 0;
 	if (row && dispatch_run_hook(dispatch, row, notification)) {
-		(void)answer_continue_after_hook(sandbox->listener_fd, notification, row);
+		(void)answer_continue_after_hook(dispatch->sandbox->listener_fd, notification, row);
 		return;
 	}
 	/* the latter for a call whose question was about another one */
 	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched) ||
 		trace_copy_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
-	if (!again && trace_is_restarted_exec(dispatch->tracer, tid, data->nr, data->args)) {
-		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_EXEC_VERIFIED);
+	if (!again && dispatch_continue_unjudged(dispatch, notification, row))
 		return;
-	}
-	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
-	if (row && row->hook == HOOK_FCNTL_LOCK && locks_command_needs_admission(data->args[1]) &&
-	    locks_admit_fcntl(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
-		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
-		return;
-	}
 	if (row)
 		dispatch_begin_call(dispatch, notification, row);
 	else
@@ -112,22 +148,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		dispatch_judge_call(call);
 	dispatch_refuse_traced_call(call);
 	dispatch_close_fetched_fd(call);
-	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR) {
-		/* The target thread sends the supervisor a descriptor; then its call is restarted and judged again. */
-		int r = trace_start_call(dispatch->tracer, call);
-
-		if (r == 0)
-			return;
-		call_fail(call, r);
-	}
-	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
-		/* a worker has the file copied; then the call is judged again */
-		if (!dispatch_begin_copy(dispatch, notification))
-			dispatch_again_inline(dispatch, notification);
-		return;
-	}
-	if (!ask_about_denial(dispatch, notification))
-		dispatch_finish_call(dispatch, notification);
+	dispatch_finish_judged_call(dispatch, notification);
 }
 
 void dispatch_after_copy(struct dispatch *dispatch, const struct copies_ended *ended)
