@@ -117,6 +117,16 @@ no_session_left()
 	[ -z "$left_of_sessions" ]
 }
 
+# Ends what is kept. One that has ended is left out: a machine with 32,768 process numbers, which the tests use up in
+# minutes, may have given its number to a process of another test.
+end_kept()
+{
+	local pid
+	for pid in $(jobs -rp) $(jobs -sp); do
+		[[ " ${live_kept[*]} " != *" $pid "* ]] || kill "$pid" 2>/dev/null
+	done
+}
+
 # Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories,
 # scratch-inside.c)
 live_done()
@@ -129,7 +139,7 @@ live_done()
 	if [ -n "$left" ] && [ -z "${LIVE_MAY_LEAVE:-}" ] && [ $status -ne 77 ]; then
 		fail "left behind in scratch: $left"
 	fi
-	[ ${#live_kept[@]} = 0 ] || kill "${live_kept[@]}" 2>/dev/null
+	end_kept
 	cd / && chmod -R u+rwX "$T" 2>/dev/null
 	if [ -n "${LIVE_KEEP:-}" ]; then
 		echo "kept: $T"
