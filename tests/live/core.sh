@@ -3,7 +3,8 @@
 # test; the last lines are the ends of the failed tests' logs and their names, because the end of a long log is what
 # people are shown. Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
 #
-#   core.sh            run them; CORE_TESTS: only these, CORE_TIMEOUT: seconds for each
+#   core.sh            run them; CORE_TESTS: only these, CORE_TIMEOUT: seconds for each, CORE_JOBS: so many at a time,
+#                      CORE_SHUFFLE: in another order, which this seed gives
 #   core.sh copy DIR   copy what they need to DIR, built things to DIR/built, readable by anybody
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -155,8 +156,12 @@ done
 [ -z "${CORE_TESTS:-}" ] || read -ra chosen <<<"$CORE_TESTS"
 export -f one
 export logs
+# shuffled SEED: the lines of the standard input, always in the same order for a seed.
+shuffled() { shuf --random-source=<(yes "$1"); }
+
 # shellcheck disable=SC2016 # the inner shell's
-printf '%s\n' "${chosen[@]}" | xargs -n 1 -P 2 bash -c 'one "$1"' one
+printf '%s\n' "${chosen[@]}" | if [ -n "${CORE_SHUFFLE:-}" ]; then shuffled "$CORE_SHUFFLE"; else cat; fi |
+	xargs -n 1 -P "${CORE_JOBS:-2}" bash -c 'one "$1"' one
 if [ -s "$logs/failed" ]; then
 	while read -r name status log; do
 		echo "---- $name ended with $status:"

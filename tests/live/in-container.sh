@@ -18,12 +18,12 @@ contained()
 	# shellcheck disable=SC2016 # the inner shell's
 	timeout -k 5 "${LIVE_CONTAINER_TIMEOUT:-1700}" unshare -m sh -c '
 		umount /sys/fs/cgroup/unified 2>/dev/null
-		tmp=$1
-		shift
+		tmp=$1 user=$2
+		shift 2
 		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none \
-			--user 1000 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
+			--user "$user" --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
 			--security-opt "seccomp=$tmp/seccomp.json" --rootfs /:O "$@"
-	' sh "$T" "$@" </dev/null
+	' sh "$T" "$(own_uid)" "$@" </dev/null
 }
 
 contained true >"$T/start" 2>&1 || skip "podman cannot start a container here: $(tail -n 1 "$T/start")"
@@ -32,7 +32,8 @@ contained unshare true >"$T/start" 2>&1 && die "unshare is not refused: the secc
 
 # shellcheck disable=SC2016 # the inner shell's
 contained env -i PATH="$PATH" top_srcdir="$T/tree" top_builddir="$T/tree/built" OUTER_FILTER=1 \
-	CORE_TESTS="${CORE_TESTS:-}" CORE_TIMEOUT="${CORE_TIMEOUT:-}" bash -c '
+	CORE_TESTS="${CORE_TESTS:-}" CORE_TIMEOUT="${CORE_TIMEOUT:-}" \
+	CORE_JOBS="${CORE_JOBS:-}" CORE_SHUFFLE="${CORE_SHUFFLE:-}" bash -c '
 	LIVE_TMP=$(mktemp -d) && HOME=$LIVE_TMP && TMPDIR=$LIVE_TMP && export LIVE_TMP HOME TMPDIR &&
 	exec bash "$top_srcdir/tests/live/core.sh"'
 status=$?

@@ -92,6 +92,10 @@ not() { ! "$@"; }
 has_line() { grep -qs -e "$2" "$1"; }
 dead() { [ ! -d "/proc/$1" ] || has_line "/proc/$1/status" '^State:.[ZX]'; }
 
+# own_uid: the number of a user that no other test has, since the kernel counts processes, and what is under way in
+# sockets, by user. It has no account. The number behind it is this test's, too.
+own_uid() { echo $((20000 + $$ % 15000 * 2)); }
+
 # unmounted DIR: what ended just now may still have it in use.
 unmounted() { awaited umount "$1" 2>/dev/null || fail "in use: $1"; }
 

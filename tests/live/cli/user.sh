@@ -3,8 +3,8 @@
 # root opened before stay root's. Without --user: root without capabilities is subject to file modes like any user.
 . "$(dirname "$0")/../lib.sh"
 need setpriv jq
-RUN_UID=54987 # of no other process on this machine, also when the suite runs as another user beside
-OTHER=54988
+RUN_UID=$(($(own_uid))) # of no other process on this machine, also where the test runs twice
+OTHER=$((RUN_UID + 1))
 
 refused()
 {

@@ -204,14 +204,14 @@ else
 	if "${contained[@]}" /bin/true >"$T/err" 2>&1 </dev/null; then
 		outside=$CALLGATE
 		CALLGATE=/usr/bin/callgate
-		for user in 0 1000; do
+		for user in 0 "$(own_uid)"; do
 			docker_like "$user" "$T/docker.json"
 			examine 0 "${contained[@]}"
 			says '.layers.landlock.active and (.layers.userns.active | not)' "docker: $user"
 			agrees "${contained[@]}"
 		done
 		# Docker 20.10 and before refuse access to another process's memory, too, without which no run works.
-		docker_like 1000 "$T/docker-20.json"
+		docker_like "$(own_uid)" "$T/docker-20.json"
 		examine 1 "${contained[@]}"
 		says 'state("process_memory") == "lacks" and advice("\"process_vm_readv\"")' "docker 20.10"
 		CALLGATE=$outside
@@ -223,7 +223,7 @@ fi
 if timeout 10 docker info >/dev/null 2>&1; then
 	[ -e "$T/root.tar" ] || make_root
 	docker import "$T/root.tar" "callgate-confined:$$" >/dev/null || die "docker import"
-	docker=(docker run --rm --network=none --read-only --tmpfs /tmp --user 1000 -e
+	docker=(docker run --rm --network=none --read-only --tmpfs /tmp --user "$(own_uid)" -e
 		CALLGATE_PROFILES=/profiles --entrypoint "" "callgate-confined:$$")
 	CALLGATE=/usr/bin/callgate
 	examine 0 "${docker[@]}"

@@ -19,12 +19,12 @@ contained()
 	# shellcheck disable=SC2016 # the inner shell's
 	timeout -k 5 300 unshare -m sh -c '
 		umount /sys/fs/cgroup/unified 2>/dev/null
-		tmp=$1
-		shift
+		tmp=$1 user=$2
+		shift 2
 		exec podman --root "$tmp/storage" --runroot "$tmp/run" run --rm --cgroups=disabled --network=none \
-			--user 1000 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$@"
-	' sh "$T" "${options[@]}" --rootfs /:O env -i PATH="$PATH" CALLGATE_PROFILES="$T/tree/policy/profiles" "$@" \
-		</dev/null
+			--user "$user" --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "$@"
+	' sh "$T" "$(own_uid)" "${options[@]}" --rootfs /:O env -i PATH="$PATH" \
+		CALLGATE_PROFILES="$T/tree/policy/profiles" "$@" </dev/null
 }
 
 # doctor OPTION…: its result in such a container goes to $T/json.
