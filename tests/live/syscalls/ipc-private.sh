@@ -5,9 +5,14 @@
 cp "$SRC/tests/cases/ipc.py" "$T/ipc.py"
 mkdir "$T/w" "$T/w2"
 
-# The outsider's objects, under the names the program looks for: gone with their own namespace where one can be had.
+# The outsider's objects, under the names the program looks for: in namespaces of their own where these can be had, as
+# this test may run twice, and others have files in /dev/shm.
 outside=("$PYTHON" "$T/ipc.py")
-unshare -i true 2>/dev/null && outside=(unshare -i "$PYTHON" "$T/ipc.py")
+apart=(unshare --ipc --mount)
+[ "$(id -u)" = 0 ] || apart+=(--map-root-user)
+# shellcheck disable=SC2016 # the inner shell's
+apart+=(sh -c 'mount -t tmpfs -o mode=1777 shm /dev/shm && exec "$@"' sh)
+"${apart[@]}" true 2>/dev/null && outside=("${apart[@]}" "${outside[@]}")
 
 inside()
 {
