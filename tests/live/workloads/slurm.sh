@@ -1,8 +1,15 @@
 #!/bin/bash
-# examples/experiment/slurm.sh: a plan as a job array of Slurm, with a controller and two nodes on this machine.
+# examples/experiment/slurm.sh: a plan as a job array of Slurm, with a controller and two nodes on this machine, in a
+# network namespace of their own: their ports have to be known before they are started.
+if [ "$(id -u)" = 0 ] && [ -z "${SLURM_INSIDE:-}" ] && unshare --net true 2>/dev/null; then
+	SLURM_INSIDE=1 exec unshare --net bash "$0"
+fi
 . "$(dirname "$0")/../lib.sh"
-need slurmctld slurmd munged sbatch scontrol jq
+need slurmctld slurmd munged sbatch scontrol jq ip
 [ "$(id -u)" = 0 ] || skip "Slurm's daemons are started as root"
+[ -n "${SLURM_INSIDE:-}" ] || skip "no network namespace can be made"
+# Slurm resolves 127.0.0.1 with AI_ADDRCONFIG, for which there must be another address.
+{ ip link set lo up && ip address add 10.9.8.7/32 dev lo; } || die "no loopback"
 
 cd "$T" || die cd
 mkdir state spool-n1 spool-n2
@@ -10,7 +17,7 @@ head -c 1024 /dev/urandom >munge.key
 chmod 400 munge.key
 export SLURM_CONF=$T/slurm.conf
 host=$(hostname -s)
-port=$((20000 + $$ % 10000))
+port=20000
 cat >slurm.conf <<CONF
 ClusterName=test
 SlurmctldHost=$host(127.0.0.1)
@@ -44,11 +51,10 @@ chmod 755 "$T" # munged refuses a socket in a directory that others cannot searc
 # shellcheck disable=SC2317 # called by the trap
 end_daemons()
 {
-	local file
+	local file pid
 	for file in slurmctld.pid slurmd-n1.pid slurmd-n2.pid munge.pid; do
-		[ -s "$T/$file" ] && kill "$(cat "$T/$file")" 2>/dev/null
+		[ -s "$T/$file" ] && pid=$(cat "$T/$file") && kill "$pid" 2>/dev/null && awaited dead "$pid"
 	done
-	sleep 0.5
 	live_done
 }
 trap end_daemons EXIT
@@ -58,10 +64,9 @@ munged --key-file="$T/munge.key" --socket="$T/munge.socket" --pid-file="$T/munge
 	skip "munged does not start here: $(head -n 1 "$T/munge.out")"
 slurmctld || die "slurmctld: $(tail -n 3 slurmctld.log)"
 { slurmd -N n1 && slurmd -N n2; } || die "slurmd: $(tail -n 3 slurmd-n1.log)"
-for ((i = 0; i < 100; i++)); do
-	[ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ] && break
-	sleep 0.2
-done
+# shellcheck disable=SC2317 # awaited calls it
+nodes_are_idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ]; }
+awaited nodes_are_idle || die "no two idle nodes: $(sinfo 2>&1 | tail -n 4) $(tail -n 3 slurmctld.log)"
 
 timeout 100 "$SRC/examples/experiment/slurm.sh" "$T/out" >"$T/report" 2>&1 ||
 	fail "slurm.sh: $(cat "$T/report" slurmctld.log)"
