@@ -12,7 +12,7 @@ static const struct cli_verb verbs[] = {
 	{"check", cli_main_check, "report what is wrong with a policy"},
 	{"show", cli_main_show, "print the effective policy"},
 	{"why", cli_main_why, "explain how one access would be decided, and by which rule"},
-	{"policy", cli_main_policy, "compare policies, without running anything"},
+	{"policy", cli_main_policy, "compare, test, format and minimise policies, without running anything"},
 	{"audit", cli_main_audit, "read the audit log of a run"},
 	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
 	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},

@@ -176,8 +176,7 @@ const struct cli_option *cli_get_policy_table(void)
 		 options_add_file, FIELD_OFFSET(policy_names), 0},
 		{"profile", 0, "NAME",
 		 "minimal, python, data, extended, or for the network pypi, npm, debian,\n"
-		 "github-read; or a file's name in $CALLGATE_PROFILES;\n"
-		 "without -p and --profile: minimal, and PROGRAM may be executed",
+		 "github-read; or the name of a file in $CALLGATE_PROFILES",
 		 options_add_profile, FIELD_OFFSET(policy_names), 0},
 		{"workdir", 'w', "DIR", "work in this directory; otherwise in an empty one, named /work",
 		 options_set_workdir, 0, 0},

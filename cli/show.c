@@ -13,7 +13,8 @@ int cli_main_show(int argc, char **argv)
 		.verb = "show",
 		.usage = "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
 			 "Prints the effective policy after extends, variables and command-line grants as a file that\n"
-			 "-p accepts. PROGRAM decides what @interpreter stands for.\n\n",
+			 "-p accepts. PROGRAM decides what @interpreter stands for.\n"
+			 "Without -p and --profile it is the profile minimal, and PROGRAM may be executed.\n\n",
 		.table = {{NULL, cli_get_policy_table(), &options}},
 	};
 	_cleanup_policy_ struct policy *policy = NULL;

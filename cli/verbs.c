@@ -19,7 +19,7 @@ static int verbs_print_help(const struct cli_verbs *verbs)
 		width = (len = strlen(verbs->verbs[i].name)) > width ? len : width;
 	buf_puts(&text, verbs->usage);
 	for (size_t i = 0; i < verbs->verb_count; i++)
-		buf_printf(&text, "  %-*s %s\n", (int)width, verbs->verbs[i].name, verbs->verbs[i].help);
+		buf_printf(&text, "  %-*s  %s\n", (int)width, verbs->verbs[i].name, verbs->verbs[i].help);
 	buf_puts(&text, verbs->epilogue);
 	return cli_print_buf(verbs->parent, &text);
 }

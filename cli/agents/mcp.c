@@ -158,7 +158,8 @@ int cli_main_mcp(int argc, char **argv)
 			"Serves the Model Context Protocol on stdin and stdout: an agent runs code, commands and file\n"
 			"operations in sandboxes under the policy. Started by the agent's framework.\n\n",
 		.table = {{NULL, mcp_table, &options},
-			  {"\nThe policy of the sandboxes:\n", cli_get_policy_table(), &policy}},
+			  {"\nThe policy of the sandboxes (default: --profile extended):\n", cli_get_policy_table(),
+			   &policy}},
 	};
 	/* a copy of argv, which parsing may reorder */
 	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given));

@@ -115,7 +115,8 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 	const struct cli_syntax syntax = {
 		.verb = "replay",
 		.usage = "Usage: callgate replay [OPTION...] LOG...\n\n"
-			 "Judges what audit logs recorded by another policy, and lists what changes. Runs nothing.\n\n",
+			 "Judges what audit logs recorded by another policy, and lists what changes. Runs nothing.\n"
+			 "Without -p and --profile that is the profile minimal, and the program may be executed.\n\n",
 		.epilogue = "\nExit status: 0, 1 when --fail-on found something, 125 error.\n",
 		.allows_mixed_order = true,
 		.table = {{NULL, table, options}, {NULL, cli_get_policy_table(), &options->policy_options}},

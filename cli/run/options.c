@@ -266,6 +266,9 @@ static int run_set_holder_fd(const struct cli_given_option *given, void *holder_
 	return 0;
 }
 
+/* The title of the policy's options in --help; load.c has this default. */
+#define WHAT_IS_ALLOWED "What is allowed (default: --profile minimal, and PROGRAM may be executed):\n"
+
 static const struct cli_option session_table[] = {
 	{"idle", 0, "TIME", "end the session when nothing has run for TIME (default 1h); 0: never", run_set_idle,
 	 FIELD_OFFSET(session_idle_ns), 0},
@@ -399,7 +402,7 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 		.epilogue =
 			"\nExit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
 			"callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n",
-		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
+		.table = {{WHAT_IS_ALLOWED, cli_get_policy_table(), &options->policy},
 			  {"\nThe run:\n", run_table, options}},
 	};
 	int status;
@@ -428,7 +431,7 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
 			 "Makes a sandbox in which callgate session exec runs programs, and prints its id.\n"
 			 "PROGRAM (default python3) is what @interpreter of a policy stands for.\n\n",
-		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
+		.table = {{WHAT_IS_ALLOWED, cli_get_policy_table(), &options->policy},
 			  {"\nThe session:\n", session_table, options}},
 	};
 	int status;

@@ -226,7 +226,8 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 	const struct cli_syntax syntax = {
 		.verb = "why",
 		.usage = "Usage: callgate why [OPTION...] QUESTION [-- PROGRAM]\n\n"
-			 "Explains whether a policy allows an access, by which rule, and what would allow it.\n\n",
+			 "Explains whether a policy allows an access, by which rule, and what would allow it.\n"
+			 "Without -p and --profile it is the profile minimal, and PROGRAM may be executed.\n\n",
 		.epilogue = "\nExit status: 0 allowed, 1 refused, 125 error.\n",
 		.table = {{NULL, table, question}, {NULL, cli_get_policy_table(), options}},
 	};

@@ -53,7 +53,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 	const struct cli_syntax syntax = {
 		.verb = VERB_IN_MESSAGES,
 		.usage = usage,
-		.epilogue = "\nThe page needs no network and can be opened from disk. See callgate(1), AUDIT LOG.\n",
+		.epilogue = "\nThe page needs no network and can be opened from disk. See callgate(1).\n",
 		.allows_mixed_order = true,
 		.table = {{NULL, table, options}},
 	};

@@ -75,6 +75,22 @@ cg_says 'memory 2M, used [0-9.]+M; that is too small for most programs to start:
 	run --profile python -m 2M -- "$PYTHON" -c 'x = b"1" * 200000000'
 TMPDIR=$T/gone cg_says "TMPDIR $T/gone: it does not exist; set TMPDIR" 125 run -- /bin/true
 
+# --help tells each verb's default, and names only sections that the man page has
+for verb in show why replay run "session create" mcp; do
+	profile=minimal
+	[ "$verb" != mcp ] || profile=extended
+	# shellcheck disable=SC2086 # words
+	"$CALLGATE" $verb --help | grep -qE "(default: --|[Ww]ithout -p and --profile .* the )profile $profile" ||
+		fail "$verb --help does not tell the default profile $profile"
+done
+for verb in "audit report" "audit show" run compare learn experiment "session inspect" policy; do
+	# shellcheck disable=SC2086 # words
+	while IFS= read -r section; do
+		grep -q "^\.Sh $section" "$SRC/doc/callgate.1" ||
+			fail "$verb --help: no section $section in callgate(1)"
+	done < <("$CALLGATE" $verb --help | grep -oE 'callgate\(1\), [A-Z][A-Z ]+' | cut -d ' ' -f 2-)
+done
+
 # shellcheck disable=SC2016 # the inner shell's
 # with --user the variables of a user, and "~", are that user's
 if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
