@@ -154,6 +154,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/findings.h \
 	cli/inspect/git.c \
 	cli/inspect/git.h \
+	cli/inspect/imports.c \
+	cli/inspect/imports.h \
 	cli/inspect/inspect.c \
 	cli/inspect/inspect.h \
 	cli/inspect/inspection.c \

@@ -129,5 +129,6 @@ void inspect_findings_release(struct inspect_findings *findings)
 		free(findings->item[i].what);
 	free(findings->item);
 	cli_list_release(&findings->commands);
+	cli_list_release(&findings->imports);
 	*findings = (struct inspect_findings){0};
 }

@@ -11,6 +11,7 @@
 
 #define INSPECT_WHAT_BYTES_MAX 400 /* most bytes of a finding's text */
 #define INSPECT_OF_A_KIND_MAX 300u /* findings of one kind of one file; further ones are counted */
+#define INSPECT_IMPORTS_OF_FILE_MAX 1000u /* parsers tell no more names of files that one file imports */
 
 /* One finding. */
 struct inspect_finding {
@@ -26,6 +27,7 @@ struct inspect_findings {
 	size_t count_of_kind[INSPECT_KIND_MAX];
 	uint64_t unlisted_of_kind[INSPECT_KIND_MAX]; /* that were left out because there were too many */
 	struct cli_list commands; /* of a shell script: what it runs, as JSON (parsers/shell_commands.py) */
+	struct cli_list imports;  /* what may be files of the program that it imports (imports.h) */
 };
 
 /* Adds a finding; the text is copied, and shortened to INSPECT_WHAT_BYTES_MAX. 0 or -ENOMEM. */

@@ -41,5 +41,6 @@ void inspect_program_release(struct inspect_program *inspection)
 	cli_list_release(&inspection->visited);
 	cli_list_release(&inspection->ends);
 	cli_list_release(&inspection->paths);
+	inspect_imports_release(&inspection->imports);
 	json_decref(inspection->findings);
 }

@@ -71,23 +71,40 @@ static int parts_take_commands(struct inspect_program *inspection, struct cli_li
 					     : r;
 }
 
-/* The directory of a file. Owned; NULL: no memory. */
-static char *parts_get_directory(const char *found)
+/*
+ * Takes what a file imports, to be followed later. root: the directory in which Python looks for modules; NULL: the one
+ * in which code runs, which is no file. 0 or -ENOMEM.
+ */
+static int parts_take_imports(struct inspect_program *inspection, const struct inspect_findings *findings,
+			      enum inspect_type type, const char *dir, const char *root)
 {
-	const char *slash = found ? strrchr(found, '/') : NULL;
+	char *joined;
+	int r = 0;
 
-	return slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
+	/* of the interpreters that the system has, files are the system's */
+	if (inspection->code_findings || inspection->is_of_interpreter)
+		return 0;
+	if (root)
+		return inspect_imports_take(&inspection->imports, findings, type, dir, root);
+	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, "")); i++) {
+		_cleanup_free_ char *directory = joined;
+		const char *const shown = *directory ? directory : ".";
+
+		r = inspect_imports_take(&inspection->imports, findings, type, shown, shown);
+	}
+	return r;
 }
 
 /*
- * Looks at a regular file. name: in messages; found: its name for find_file, beside which its own modules are; NULL: it
- * has none. 0 or -errno; a message was printed, unless it is -ENOMEM.
+ * Looks at a regular file. name: in messages; found: its name for find_file; NULL: it has none; root: the directory in
+ * which the modules of the program are; NULL: that of the file. 0 or -errno; a message was printed, unless it is
+ * -ENOMEM.
  */
 static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *found,
-			      enum inspect_type type)
+			      const char *root, enum inspect_type type)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
-	_cleanup_free_ char *dir = parts_get_directory(found);
+	_cleanup_free_ char *dir = inspect_imports_get_directory(path, found);
 	struct stat status = {0};
 	size_t number;
 	int r = dir ? inspect_visits_keep_seen(inspection, name, path, found) : -ENOMEM;
@@ -100,10 +117,14 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 	number = inspection->visited.count - 1;
 	if (!parts_may_look(inspection, &r))
 		return r;
-	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
-				 &type);
+	r = inspect_imports_note_file(&inspection->imports, &status);
 	if (r == 0)
-		r = inspect_judge_findings(inspection, name, dir, &findings);
+		r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL,
+					 &findings, &type);
+	if (r == 0)
+		r = inspect_judge_findings(inspection, name, root ? root : dir, &findings);
+	if (r == 0)
+		r = parts_take_imports(inspection, &findings, type, dir, root || !found ? root : dir);
 	return r == 0 ? parts_take_commands(inspection, &findings.commands, number) : r;
 }
 
@@ -118,9 +139,12 @@ char *inspect_parts_join(const struct inspect_program *inspection, size_t i, con
 	return *directory && *name != '/' ? text_format("%s/%s", directory, name) : strdup(name);
 }
 
-/* Looks at a file that is found by a name, wherever that may be. 0 or -errno. */
+/*
+ * Looks at a file that is found by a name, wherever that may be. is_module: modules of the program are there, too;
+ * false: they are in the directory of the file. 0 or -errno.
+ */
 static int parts_look_at_name(struct inspect_program *inspection, const char *name, enum inspect_type type,
-			      bool *ret_is_found)
+			      bool is_module, bool *ret_is_found)
 {
 	char *joined;
 	int r = 0;
@@ -128,12 +152,14 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 	*ret_is_found = false;
 	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
 		_cleanup_free_ char *shown = joined, *found = NULL,
-				    *path = inspection->find_file(inspection->data, shown, false, &found);
+				    *path = inspection->find_file(inspection->data, shown, false, &found),
+				    *directory = is_module ? inspect_parts_join(inspection, i, "") : NULL;
+		const char *const root = directory && !*directory ? "." : directory;
 
 		r = parts_is_file(path);
 		*ret_is_found = *ret_is_found || r > 0;
 		if (r > 0)
-			r = parts_look_at_file(inspection, shown, path, found, type);
+			r = parts_look_at_file(inspection, shown, path, found, root, type);
 	}
 	if (inspection->is_lost && *name != '/')
 		*ret_is_found = false;
@@ -170,7 +196,7 @@ int inspect_parts_look_at_program(struct inspect_program *inspection, const char
 		return r;
 	}
 	r = parts_get_program_type(path, &type);
-	return r == 0 ? parts_look_at_file(inspection, name, path, found, type) : r;
+	return r == 0 ? parts_look_at_file(inspection, name, path, found, NULL, type) : r;
 }
 
 /* Whether a path has a component "..". */
@@ -210,7 +236,7 @@ int inspect_parts_tell_missing(struct inspect_program *inspection, const char *n
 
 int inspect_parts_look_at_optional(struct inspect_program *inspection, const char *name, bool *ret_is_found)
 {
-	return parts_look_at_name(inspection, name, INSPECT_TYPE_SHELL, ret_is_found);
+	return parts_look_at_name(inspection, name, INSPECT_TYPE_SHELL, false, ret_is_found);
 }
 
 int inspect_parts_keep_missing(struct inspect_program *inspection, const char *name)
@@ -236,12 +262,12 @@ int inspect_parts_look_at_script(struct inspect_program *inspection, const char 
 {
 	const char *end = parts_get_other_end(type);
 	bool is_found;
-	int r = parts_look_at_name(inspection, name, type, &is_found);
+	int r = parts_look_at_name(inspection, name, type, false, &is_found);
 
 	if (r == 0 && !is_found && end) {
 		_cleanup_free_ char *other = text_format("%s%s", name, end);
 
-		r = other ? parts_look_at_name(inspection, other, type, &is_found) : -ENOMEM;
+		r = other ? parts_look_at_name(inspection, other, type, false, &is_found) : -ENOMEM;
 	}
 	return r == 0 && !is_found ? inspect_parts_tell_missing(inspection, name) : r;
 }
@@ -255,7 +281,7 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 
 	if (fd < 0 || !name || io_write_all(fd, code, strlen(code)) < 0)
 		return -ENOMEM;
-	return parts_look_at_file(inspection, name, path.path, NULL, type);
+	return parts_look_at_file(inspection, name, path.path, NULL, NULL, type);
 }
 
 /* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
@@ -265,7 +291,7 @@ static int parts_look_at_part(struct inspect_program *inspection, const char *pa
 
 	if (!name)
 		return -ENOMEM;
-	return parts_look_at_name(inspection, name, INSPECT_TYPE_PYTHON, ret_found);
+	return parts_look_at_name(inspection, name, INSPECT_TYPE_PYTHON, true, ret_found);
 }
 
 int inspect_parts_look_at_module(struct inspect_program *inspection, const char *module)
@@ -295,6 +321,46 @@ int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect
 	if (!inspection->reads_stdin)
 		return 0;
 	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, NULL, type);
+		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, NULL, NULL,
+					  type);
 	return inspect_tell(inspection, "the program is read from standard input, which is no file");
+}
+
+/* ---- what programs import ---- */
+
+/* Whether there is room for the bytes of an imported file. False: that is told once. */
+static bool parts_has_room(struct inspect_program *inspection, uint64_t size, int *ret_error)
+{
+	const uint64_t bytes = inspection->imports.bytes, limit = (uint64_t)INSPECT_IMPORTED_MIB_MAX << 20;
+
+	*ret_error = 0;
+	if (bytes > limit && bytes - size <= limit)
+		*ret_error = inspect_tell_limit(inspection, "MiB of imported files", INSPECT_IMPORTED_MIB_MAX);
+	return bytes <= limit;
+}
+
+static int parts_look_at_imported(void *data, const struct inspect_imported *file)
+{
+	struct inspect_program *inspection = data;
+	int fd, r = 0;
+
+	if (inspect_parts_is_of_system(file->path) || inspect_parts_is_named_of_system(file->found) ||
+	    !parts_has_room(inspection, (uint64_t)file->status.st_size, &r))
+		return r;
+	if (file->type == INSPECT_TYPE_PACKAGE)
+		return inspect_tell(inspection, "%s: says which file is imported", file->name);
+	fd = io_open_regular(file->path);
+	if (fd < 0)
+		return io_error_means_absent(fd) ? inspect_parts_tell_missing(inspection, file->name) : fd;
+	(void)close(fd);
+	return parts_look_at_file(inspection, file->name, file->path, file->found, file->root, file->type);
+}
+
+int inspect_parts_look_at_imports(struct inspect_program *inspection)
+{
+	const struct inspect_import_user user = {inspection->find_file, inspection->data, parts_look_at_imported,
+						 inspection};
+	const int r = inspect_imports_follow(&inspection->imports, &user);
+
+	return r == 0 && inspection->imports.lacks_some ? inspect_tell(inspection, "further imports") : r;
 }

@@ -42,5 +42,7 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 int inspect_parts_look_at_module(struct inspect_program *inspection, const char *module);
 /* Looks at a program that an interpreter reads from standard input, if that is a file. */
 int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect_type type);
+/* Looks at the files that all of these import, and those that such files import. To be called at the end. */
+int inspect_parts_look_at_imports(struct inspect_program *inspection);
 
 #endif

@@ -36,6 +36,8 @@ static int program_look(struct inspect_program *inspection, const char *code, en
 	if (r == 0)
 		r = code ? inspect_line_look_at_code(inspection, &line, code, type)
 			 : inspect_line_look(inspection, &line);
+	if (r == 0)
+		r = inspect_parts_look_at_imports(inspection);
 	if (r == 0 && inspection->lacks_seen)
 		r = inspect_tell(inspection, "whether files are changed, of more than %u names", INSPECT_SEEN_MAX);
 	return r == 0 && inspection->lacks_files ? inspect_tell(inspection, "further files") : r;

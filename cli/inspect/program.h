@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/inspect/findings.h"
+#include "cli/inspect/imports.h"
 #include "cli/inspect/subject.h"
 #include "cli/options.h"
 
@@ -82,6 +83,7 @@ struct inspect_program {
 	uint64_t end_ns; /* when no further parser is started, CLOCK_MONOTONIC; 0: INSPECT_SECONDS_MAX from now */
 	bool is_late;    /* that is over, and was told */
 	unsigned file_count;       /* files and texts that were looked at, each by a parser */
+	struct inspect_imports imports; /* what these import, which is looked at last */
 	struct cli_list visited;   /* which files those are, as what, and in which state */
 	struct cli_list ends;      /* for each of these the state at its end, as JSON; "": not known yet */
 	struct inspect_seen *seen; /* by all names by which they were found, and names of files that were not there */

@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define PROTOCOL_FINDINGS_MAX (INSPECT_OF_A_KIND_MAX * (INSPECT_KIND_MAX + 1)) /* lines of one parser */
+/* lines of one parser */
+#define PROTOCOL_FINDINGS_MAX (INSPECT_OF_A_KIND_MAX * (INSPECT_KIND_MAX + 1) + INSPECT_IMPORTS_OF_FILE_MAX)
 
 #define PROTOCOL_COMMAND_BYTES_MAX 32768u /* of a line with a command */
 
@@ -17,6 +18,7 @@ struct protocol_line {
 	bool is_command;  /* what a shell script runs */
 	bool is_standard; /* an import of the language's own library */
 	bool is_assignment; /* to an environment variable */
+	bool is_local_import; /* of what may be a file of the program */
 	bool is_unlisted;   /* findings of `kind` that were left out */
 	uint32_t number;    /* of the line in the file; with is_end and is_unlisted: how many findings there were */
 	enum inspect_kind kind;
@@ -80,13 +82,14 @@ static bool protocol_read_line(const char *text, size_t len, struct protocol_lin
 	ret_line->is_standard = protocol_is_word("standard", kind, kind_len);
 	ret_line->is_command = protocol_is_word("command", kind, kind_len);
 	ret_line->is_assignment = protocol_is_word("assignment", kind, kind_len);
+	ret_line->is_local_import = protocol_is_word("local-import", kind, kind_len);
 	ret_line->is_unlisted = protocol_is_word("unlisted", kind, kind_len);
 	if (ret_line->is_unlisted)
 		return inspect_kind_find(ret_line->what, ret_line->what_len, &ret_line->kind);
 	return ret_line->what_len > 0 &&
 	       ret_line->what_len <= (ret_line->is_command ? PROTOCOL_COMMAND_BYTES_MAX : INSPECT_WHAT_BYTES_MAX * 2) &&
 	       protocol_is_printable(ret_line->what, ret_line->what_len) &&
-	       (ret_line->is_standard || ret_line->is_command || ret_line->is_assignment ||
+	       (ret_line->is_standard || ret_line->is_command || ret_line->is_assignment || ret_line->is_local_import ||
 		inspect_kind_find(kind, kind_len, &ret_line->kind));
 }
 
@@ -103,6 +106,8 @@ static int protocol_take_line(const struct protocol_line *line, const struct cli
 	}
 	if (line->is_command)
 		return cli_list_add_owned(&findings->commands, steal_pointer(&what));
+	if (line->is_local_import)
+		return cli_list_add_owned(&findings->imports, steal_pointer(&what));
 	if (what && line->is_assignment)
 		return inspect_findings_add_assignment(findings, line->number, what, true);
 	r = what ? inspect_findings_add(findings, kind, line->number, what) : -ENOMEM;

@@ -89,6 +89,7 @@ LIVE_TESTS = \
 	tests/live/cli/compare.sh \
 	tests/live/cli/inspect.sh \
 	tests/live/cli/inspect-run.sh \
+	tests/live/cli/inspect-imports.sh \
 	tests/live/cli/inspect-state.sh \
 	tests/live/cli/inspect-corpus.sh \
 	tests/live/cli/libraries.sh \

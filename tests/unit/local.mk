@@ -282,7 +282,8 @@ tests_unit_cli_test_inspect_command_LDADD = libcallgate_base.a $(JANSSON_LIBS) $
 UNIT_TESTS += tests/unit/cli/test_inspect_time
 tests_unit_cli_test_inspect_time_SOURCES = tests/unit/cli/test_inspect_time.c \
 	cli/inspect/command-add.c cli/inspect/command.c cli/inspect/git.c \
-	cli/inspect/findings.c cli/inspect/inspection.c cli/inspect/judge.c cli/inspect/line.c cli/inspect/parts.c \
+	cli/inspect/findings.c cli/inspect/imports.c cli/inspect/inspection.c cli/inspect/judge.c \
+	cli/inspect/line.c cli/inspect/parts.c \
 	cli/inspect/program.c cli/inspect/startup.c cli/inspect/state.c cli/inspect/subject.c cli/inspect/visits.c \
 	cli/inspect/words.c cli/inspect/wrappers.c cli/list.c policy/findings.c policy/variables.c
 tests_unit_cli_test_inspect_time_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)

@@ -55,6 +55,9 @@ class DocumentFindings(Findings):
     def add_assignment(self, line, text):
         super().add_assignment(self.line_of(line), text)
 
+    def add_local_import(self, line, name):
+        super().add_local_import(self.line_of(line), name)
+
 
 class Document:
     """Looks at one document."""

@@ -13,6 +13,8 @@ import sys
 OF_A_KIND_MAX = 300  # so that many harmless findings do not hide a bad one
 WHAT_CHARACTERS_MAX = 100
 LITERAL_DOLLAR = "\0"  # in an assignment: a "$" by which nothing is referred to
+LOCAL_IMPORTS_MAX = 1000  # cli/inspect/findings.h
+MODULE_NAME = re.compile(r"\.*(?:[^\W\d]\w{0,99}(?:\.[^\W\d]\w{0,99}){0,9})?\Z")
 ASSIGNMENT_CHARACTERS_MAX = 190  # of ASCII; cli/inspect/protocol.c takes 800 bytes, also if all are escaped
 
 
@@ -43,6 +45,7 @@ class Findings:
         self.count = {}
         self.left_out = {}  # for each kind the hashes of further findings
         self.modules = set()  # that are imported
+        self.local_imports = set()
         self.patterns = load_patterns()
         self.assignments = set()  # to environment variables; each is told with its first line
 
@@ -68,6 +71,14 @@ class Findings:
         elif finding not in self.found:
             self.keep(finding)
             self.count[kind] = self.count.get(kind, 0) + 1
+
+    def add_local_import(self, line, name):
+        """Tells of an import that may be one of a file of the program: "package.module", or with dots in front."""
+        if name in self.local_imports or len(self.local_imports) >= LOCAL_IMPORTS_MAX:
+            return
+        if name and MODULE_NAME.match(name) and len(name) <= 200:
+            self.local_imports.add(name)
+            self.tell(max(line, 1), "local-import", name)
 
     def add_assignment(self, line, text):
         """
@@ -137,6 +148,9 @@ class InnerFindings(Findings):
 
     def add_assignment(self, line, text):
         self.outer.add_assignment(self.line, text)
+
+    def add_local_import(self, line, name):
+        self.outer.add_local_import(self.line, name)
 
 
 def print_line(text):

@@ -13,6 +13,7 @@ const { findWritten } = require("./javascript_environment.js");
 const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
 const WHAT_CHARACTERS_MAX = 100;
 const TEXT_CHARACTERS_MAX = 100000;
+const LOCAL_IMPORTS_MAX = 1000; // cli/inspect/findings.h
 const ELEMENTS_MAX = 1000; // that are joined to a text
 const WORK_MAX = 10000000; // steps that the expressions of a program take
 const WORK_OF_EACH_MAX = 4000; // and that one takes
@@ -51,6 +52,7 @@ const found = new Set();
 const counts = {};
 const leftOut = {}; // for each kind further findings
 const modules = new Set(); // that are imported
+const localImports = new Set(); // that are files
 const assignments = new Set();
 let told = 0; // lines
 const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
@@ -100,6 +102,17 @@ function addAssignment(line, name, value, isAdded = false) {
 	if (!assignments.has(cleaned))
 		tell(`${line} assignment ${cleaned}`);
 	assignments.add(cleaned);
+}
+
+/* An import of what may be a file of the program. Further ones are told by cli/inspect/imports.c. */
+function addLocalImport(line, name) {
+	if (localImports.has(name) || localImports.size >= LOCAL_IMPORTS_MAX || !/^(\.{0,2}\/|\.\.?$)/.test(name))
+		return;
+	/* what C takes; other names are rare */
+	if (Buffer.byteLength(name) <= 400 && name.isWellFormed?.() !== false && !/[\0-\x1f\x7f]/.test(name)) {
+		localImports.add(name);
+		tell(`${line} local-import ${name}`);
+	}
 }
 
 function lookAtText(line, text, group) {
@@ -401,6 +414,7 @@ function lookAtModule(node, name) {
 		return;
 	}
 	const module = moduleName(name);
+	addLocalImport(line, name);
 	add(line, builtinModules.includes(module) ? "standard" : "import", module);
 	for (const [kind, modules] of Object.entries(MODULES))
 		if (modules.has(module))

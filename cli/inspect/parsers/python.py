@@ -87,6 +87,13 @@ def describe(node):
         return type(node).__name__
 
 
+class ArchiveFindings(InnerFindings):
+    """What is found in an archive, whose programs import from the archive."""
+
+    def add_local_import(self, line, name):
+        pass
+
+
 class Inspector:
     """Collects the findings of one module."""
 
@@ -168,7 +175,19 @@ class Inspector:
 
     # ---- statements ----
 
+    def tell_local_imports(self, node):
+        """A name that is imported from a package may be a module in it."""
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            start = "." * node.level + (node.module or "")
+            between = "." if node.module else ""
+            names = [start if alias.name == "*" else start + between + alias.name for alias in node.names]
+        for name in names:
+            self.findings.add_local_import(node.lineno, name)
+
     def look_at_import(self, node):
+        self.tell_local_imports(node)
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif node.level or not node.module:
@@ -248,6 +267,7 @@ class Inspector:
             self.findings.add(node.lineno, "dynamic", describe(node))
             return
         is_plain = isinstance(node.args[0], (ast.Constant, ast.Name))
+        self.findings.add_local_import(node.lineno, module)
         self.add_import(node.lineno, module)
         self.classify_import(node.lineno, module, False)
         if not is_plain:
@@ -404,7 +424,7 @@ def parse(program, findings):
 def look_at_archive(archive, findings):
     """Looks at what is in an archive."""
     for inner in read_programs(archive, findings):
-        inner_findings = InnerFindings(findings, 1)
+        inner_findings = ArchiveFindings(findings, 1)
         tree = parse(inner, inner_findings)
         if tree:
             Inspector(tree, inner_findings).look_at_all()

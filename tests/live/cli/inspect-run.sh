@@ -298,7 +298,7 @@ jq -e '.inspect.refuse == ["dynamic"]' "$T/out" >/dev/null || fail "show: $(cat 
 # "modules": what is neither listed nor the language's own, nor beside the script, is an alarm.
 echo '{"version": 1, "inspect": {"modules": ["numpy", "yaml"]}}' >"$T/m.json"
 printf 'import os, own, own.part, package.part\nfrom numpy.linalg import norm\n' >"$T/w/listed.py"
-printf ':' >"$T/w/own.py"
+printf "part = 1\n" >"$T/w/own.py"
 mkdir "$T/w/package" && touch "$T/w/package/__init__.py"
 printf 'import os\nimport requests\n' >"$T/w/unlisted.py"
 run -p "$T/m.json" -- python3 listed.py

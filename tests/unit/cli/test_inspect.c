@@ -42,6 +42,10 @@ START_TEST(test_good_output)
 	ck_assert_uint_eq(findings.count, 0);
 	ck_assert_uint_eq(findings.commands.count, 2);
 	ck_assert_str_eq(findings.commands.item[1], "x");
+	ck_assert_int_eq(take("1 local-import .a\n2 local-import ./b c\nend 2\n"), 0);
+	ck_assert_uint_eq(findings.count, 0);
+	ck_assert_uint_eq(findings.imports.count, 2);
+	ck_assert_str_eq(findings.imports.item[1], "./b c");
 	ck_assert_int_eq(take("3 dynamic eval(x)\n1 import \xc3\xa4\n0 standard os\nend 3\n"), 0);
 	ck_assert_uint_eq(findings.count, 3);
 	inspect_findings_sort(&findings);
