@@ -59,6 +59,7 @@ struct approval_answer {
 	uint32_t word; /* enum approval_answer_word */
 	uint32_t way;  /* enum approval_way */
 	int64_t uid;   /* user id of the process that answered; -1: there was no answer */
+	uint64_t expires_s; /* of APPROVAL_REMEMBER: when it ends, in seconds of CLOCK_REALTIME */
 };
 
 #endif

@@ -28,6 +28,7 @@ struct approver_question {
 	struct approval_question head;
 	char *text;     /* the question's JSON, owned */
 	uint64_t order; /* questions that came later have a larger one */
+	uint64_t expires_s; /* when its answer APPROVAL_REMEMBER ends */
 	pid_t command;  /* the process that is asked, which leads its group; 0: none */
 	int answer_fd;  /* its standard output; -1: none */
 	struct approver_line line;

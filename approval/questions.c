@@ -47,7 +47,10 @@ void questions_close(struct approver *approver, struct approver_question *questi
 void questions_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
 		      enum approval_way way, uid_t uid)
 {
-	struct approval_answer answer = {.word = word, .way = way, .uid = word == APPROVAL_GONE ? -1 : (int64_t)uid};
+	struct approval_answer answer = {.word = word,
+					 .way = way,
+					 .uid = word == APPROVAL_GONE ? -1 : (int64_t)uid,
+					 .expires_s = word == APPROVAL_REMEMBER ? question->expires_s : 0};
 
 	memcpy(answer.id, question->head.id, sizeof(answer.id));
 	/* The other end has room for more answers than there are questions. When it is gone, this process ends. */
@@ -77,6 +80,20 @@ struct questions_message {
 	char *text; /* owned; NULL: no memory */
 };
 
+/* Whether an answer to a question is remembered; sets when it ends. */
+static bool questions_find_remembered(struct approver *approver, struct approver_question *question)
+{
+	struct approver_options *options = &approver->options;
+
+	if (!question->head.can_hold_for_run)
+		return false;
+	if (options->remembered_path)
+		remembered_follow(options->remembered_path, &options->remembered_fd);
+	if (options->remembered_fd >= 0)
+		question->expires_s = remembered_find(options->remembered_fd, &question->head, (uint64_t)time(NULL));
+	return question->expires_s > 0;
+}
+
 /* Opens the question of a message, whose text it takes. */
 static void questions_open(struct approver *approver, struct questions_message *message)
 {
@@ -95,8 +112,7 @@ static void questions_open(struct approver *approver, struct questions_message *
 					       .order = ++approver->last_order};
 	if (!question->text)
 		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
-	else if (head->can_hold_for_run && approver->options.remembered_fd >= 0 &&
-		 remembered_find(approver->options.remembered_fd, head, (uint64_t)time(NULL)))
+	else if (questions_find_remembered(approver, question))
 		questions_answer(approver, question, APPROVAL_REMEMBER, APPROVAL_FROM_MEMORY, geteuid());
 	else if (approver->front->ask(approver, question) < 0)
 		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
@@ -205,6 +221,26 @@ static bool questions_is_awaited(const struct approver *approver, const struct a
 }
 
 /*
+ * Adds an answer to the file of --approvals, which stays locked until remembered_end(fd, *ret_size, …). 0 or -errno,
+ * which is reported.
+ */
+static int questions_remember(struct approver *approver, struct approver_question *question, uint64_t seconds,
+			      off_t *ret_size)
+{
+	int r;
+
+	question->expires_s = (uint64_t)time(NULL) + seconds;
+	r = remembered_add(approver->options.remembered_fd, &question->head, question->text, question->expires_s,
+			   ret_size);
+	if (r < 0)
+		(void)text_printf(stderr, "callgate: --approvals: an answer cannot be remembered, and refuses: %s\n",
+				  r == -EFBIG         ? "the file has 1 MiB; remove lines that have expired"
+				  : r == -EWOULDBLOCK ? "another process keeps the file locked"
+						      : strerror(-r));
+	return r;
+}
+
+/*
  * Gives an object as the answer to a question. An answer is remembered before the supervisor gets it, because a file
  * that cannot be written makes it malformed. That can take a while. False: the question was withdrawn meanwhile, so
  * nothing is remembered.
@@ -212,19 +248,21 @@ static bool questions_is_awaited(const struct approver *approver, const struct a
 static bool questions_give(struct approver *approver, struct approver_question *question, const json_t *object,
 			   uid_t uid)
 {
-	const int fd = approver->options.remembered_fd;
+	struct approver_options *options = &approver->options;
 	struct questions_meanwhile meanwhile = {.count = 0};
 	uint64_t seconds = 0;
 	off_t size;
-	enum approval_answer_word word = questions_read_word(approver, question, object, &seconds);
+	enum approval_answer_word word;
 	bool is_awaited = true;
 
-	if (word == APPROVAL_REMEMBER &&
-	    remembered_add(fd, &question->head, question->text, (uint64_t)time(NULL) + seconds, &size) < 0) {
+	if (options->remembered_path)
+		remembered_follow(options->remembered_path, &options->remembered_fd);
+	word = questions_read_word(approver, question, object, &seconds);
+	if (word == APPROVAL_REMEMBER && questions_remember(approver, question, seconds, &size) < 0) {
 		word = APPROVAL_MALFORMED;
 	} else if (word == APPROVAL_REMEMBER) {
 		is_awaited = questions_is_awaited(approver, question, &meanwhile);
-		remembered_end(fd, size, is_awaited);
+		remembered_end(options->remembered_fd, size, is_awaited);
 	}
 	if (is_awaited)
 		questions_answer(approver, question, word, approver->front->way, uid);

@@ -1,6 +1,7 @@
 #include "approval/remembered.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,19 +17,57 @@
 #define REMEMBERED_LOCK_TRIES_MAX 10         /* how often a lock is tried that another approver has */
 #define REMEMBERED_LOCK_INTERVAL_NS 10000000 /* and after which time again */
 
-/* Whether a line of the file is the answer for this scope. A line that is no such object grants nothing. */
-static bool remembered_line_matches(const char *line, size_t len, const struct approval_question *question,
-				    uint64_t now_s)
+int remembered_open(const char *path, const char **ret_why)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		*ret_why = strerror(errno);
+		return -errno;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		*ret_why = "it is no regular file";
+		return -EINVAL;
+	}
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
+		*ret_why = "others could write answers there; name a file of your own, with the mode 600";
+		return -EPERM;
+	}
+	return steal_fd(&fd);
+}
+
+void remembered_follow(const char *path, int *fd)
+{
+	const bool was_open = *fd >= 0;
+	struct stat named, opened;
+	const char *why;
+
+	if (was_open && lstat(path, &named) == 0 && fstat(*fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+	    named.st_ino == opened.st_ino)
+		return;
+	close_fd(fd);
+	*fd = remembered_open(path, &why);
+	if (*fd < 0 && was_open)
+		(void)text_printf(stderr, "callgate: --approvals: %s: %s; nothing is remembered\n", path, why);
+	if (*fd < 0)
+		*fd = -1;
+}
+
+/* When the answer of a line of the file ends, if it is for this scope; else 0. */
+static uint64_t remembered_read_line(const char *line, size_t len, const struct approval_question *question,
+				     uint64_t now_s)
 {
 	json_t *entry = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	const char *scope = json_string_value(json_object_get(entry, "scope"));
 	const char *policy = json_string_value(json_object_get(entry, "policy_sha256"));
 	json_int_t expires = json_integer_value(json_object_get(entry, "expires"));
-	bool matches = scope && policy && strcmp(scope, question->scope) == 0 &&
-		       strcmp(policy, question->policy_sha256) == 0 && expires > 0 && (uint64_t)expires > now_s;
+	const bool matches = scope && policy && strcmp(scope, question->scope) == 0 &&
+			     strcmp(policy, question->policy_sha256) == 0 && expires > 0 && (uint64_t)expires > now_s &&
+			     (uint64_t)expires - now_s <= REMEMBERED_LONGEST_S;
 
 	json_decref(entry);
-	return matches;
+	return matches ? (uint64_t)expires : 0;
 }
 
 /* Locks the file, or waits a moment for others that write to it. 0 or -errno. */
@@ -64,18 +103,19 @@ static char *remembered_read(int fd)
 	return steal_pointer(&text);
 }
 
-bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s)
+uint64_t remembered_find(int fd, const struct approval_question *question, uint64_t now_s)
 {
 	_cleanup_free_ char *text = remembered_read(fd);
+	uint64_t last = 0;
 
 	for (const char *line = text; line && *line;) {
-		size_t len = strcspn(line, "\n");
+		const size_t len = strcspn(line, "\n");
+		const uint64_t expires_s = remembered_read_line(line, len, question, now_s);
 
-		if (remembered_line_matches(line, len, question, now_s))
-			return true;
+		last = expires_s > last ? expires_s : last;
 		line += len + (line[len] == '\n');
 	}
-	return false;
+	return last;
 }
 
 /* The line of an answer, with '\n'. Owned; NULL: no memory. */

@@ -17,10 +17,22 @@
 #define REMEMBERED_LONGEST_S (30 * UINT64_C(86400)) /* and the longest that one may say */
 
 /*
- * Whether the file has an answer for the scope of this question that has not expired. False also if another process
- * keeps the file locked.
+ * Opens the file, and makes it if it is missing. A descriptor with O_APPEND, owned by the caller; or -errno, with the
+ * reason in *ret_why (static): -EPERM: others than its owner, the caller, could write there.
  */
-bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s);
+int remembered_open(const char *path, const char **ret_why);
+
+/*
+ * Opens the file again, in place of *fd, if another one is at its path by now: editors write a new file and rename it.
+ * *fd is -1 if that cannot be used, which is reported on standard error.
+ */
+void remembered_follow(const char *path, int *fd);
+
+/*
+ * When the answer ends that the file has for the scope of this question. 0: it has none, it has expired, or another
+ * process keeps the file locked. A line that would hold longer than REMEMBERED_LONGEST_S is no answer.
+ */
+uint64_t remembered_find(int fd, const struct approval_question *question, uint64_t now_s);
 
 /*
  * Adds an answer for the scope of this question, until `expires_s`, to a file with O_APPEND, and keeps it locked. text:

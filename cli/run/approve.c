@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "approval/approver.h"
+#include "approval/remembered.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -99,21 +99,16 @@ static int approve_judge_command(struct run *run, const char *command)
 /* Opens the file of --approvals, and makes it if it is missing. */
 static int approve_open_file(struct run *run, struct approver_options *ret_options)
 {
-	const char *named = run->options.approvals_file;
-	_cleanup_close_ int fd = open(named, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	struct stat st;
+	const char *named = run->options.approvals_file, *why;
+	_cleanup_close_ int fd = remembered_open(named, &why);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return approve_refuse(run, "--approvals", named, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return approve_refuse(run, "--approvals", named, "it is no regular file");
-	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return approve_refuse(run, "--approvals", named,
-				      "others could write answers there; name a file of your own, with the mode 600");
+	if (fd < 0)
+		return approve_refuse(run, "--approvals", named, why);
 	run->ask.approvals_path = run_find_unreachable_path(run, "--approvals", named, "place");
 	if (!run->ask.approvals_path)
 		return CLI_EXIT_ERROR;
 	ret_options->remembered_fd = steal_fd(&fd);
+	ret_options->remembered_path = run->ask.approvals_path;
 	return 0;
 }
 

@@ -185,6 +185,7 @@ static bool by_approver_receive(struct asker *asker)
 			    (each->received == ASK_ANSWER_ONCE && each->sent.cannot_be_once))
 				each->received = ASK_ANSWER_MALFORMED;
 			each->answer.uid = answer.uid;
+			each->expires_s = answer.expires_s;
 		}
 	if (r < 0)
 		asker->approver_is_gone = true;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/io.h"
 
@@ -46,11 +47,32 @@ enum ask_result question_list_ask(struct asker *asker, struct question *question
 	return ASK_NO_ANSWER_YET;
 }
 
+/* The time by which remembered answers expire. Its clock may be set: CLOCK_REALTIME. */
+static uint64_t ask_read_wall_clock_s(void)
+{
+	struct timespec now = {0};
+
+	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? UINT64_MAX : (uint64_t)now.tv_sec;
+}
+
 size_t question_list_find_lasting_answer(const struct asker *asker, const char *key)
 {
+	const uint64_t now_s = ask_read_wall_clock_s();
 	size_t at = 0;
 
-	while (at < asker->always_answer_count && (key[0] == '\0' || strcmp(asker->always[at].key, key) != 0))
+	while (at < asker->always_answer_count &&
+	       (key[0] == '\0' || strcmp(asker->always[at].key, key) != 0 || asker->always[at].expires_s <= now_s))
+		at++;
+	return at;
+}
+
+/* The place for a new answer: that of one that has expired, or the next. The size of always[]: there is no room. */
+static size_t ask_find_place_of_answer(const struct asker *asker)
+{
+	const uint64_t now_s = ask_read_wall_clock_s();
+	size_t at = 0;
+
+	while (at < asker->always_answer_count && asker->always[at].expires_s > now_s)
 		at++;
 	return at;
 }
@@ -66,20 +88,21 @@ static void ask_note_refused_connection(struct asker *asker, const struct questi
 	asker->refused_connection.answer.question_open_ns = 0;
 }
 
-/* Keeps an answer that holds for the run, once. When there is no room, only this question is allowed. */
+/* Keeps an answer that holds for more than its call, once. When there is no room, only this question is allowed. */
 static void ask_remember_always_answer(struct asker *asker, const struct question *question, enum ask_result word)
 {
 	const char *key = asker->way->get_lasting_key(&question->keys);
-	const size_t at = asker->always_answer_count;
+	const size_t at = ask_find_place_of_answer(asker);
 
 	if (at == sizeof(asker->always) / sizeof(asker->always[0]) ||
-	    question_list_find_lasting_answer(asker, key) < at)
+	    question_list_find_lasting_answer(asker, key) < asker->always_answer_count)
 		return;
 	memcpy(asker->always[at].key, key, sizeof(asker->always[at].key));
 	asker->always[at].word = word;
 	asker->always[at].how = question->answer.how;
 	asker->always[at].uid = question->answer.uid;
-	asker->always_answer_count++;
+	asker->always[at].expires_s = word == ASK_ANSWER_REMEMBER ? question->expires_s : UINT64_MAX;
+	asker->always_answer_count += at == asker->always_answer_count;
 }
 
 void question_list_close(struct asker *asker, struct question *question, enum ask_result word, uint64_t now_ns)

@@ -17,7 +17,7 @@ void question_list_close(struct asker *asker, struct question *question, enum as
 /* Frees a question with its denied call. NULL is fine. */
 void question_free(struct question *question);
 
-/* The place of the answer that holds for the run, and for what has this key. asker->always_answer_count: none. */
+/* The place of the answer that holds for what has this key, and has not expired. asker->always_answer_count: none. */
 size_t question_list_find_lasting_answer(const struct asker *asker, const char *key);
 
 #endif

@@ -31,6 +31,7 @@ struct question {
 	struct approval_question sent;     /* with an approver: the head of the message that asked */
 	uint64_t deadline_ns;              /* when the question ends without an answer */
 	enum ask_result received;          /* with an approver: the answer */
+	uint64_t expires_s;                /* with an approver: when ASK_ANSWER_REMEMBER ends, by CLOCK_REALTIME */
 	struct call *denied_call;          /* the call as the policy denies it; owned; its task is `task`. NULL: */
 	struct egress_question *request;   /* the question is about a request; borrowed, with `sandbox` */
 	const struct sandbox *sandbox;
@@ -50,12 +51,16 @@ struct asker {
 	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
 	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
 	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
-	/* answers that hold for the run: "allow-always" for the key of a call; an approver's for a scope */
+	/*
+	 * answers that hold for the run, or until they expire: "allow-always" for the key of a call; an approver's for
+	 * a scope
+	 */
 	struct {
 		char key[SHA256_HEX_SIZE];
 		enum ask_result word;
 		const char *how;
 		int64_t uid;
+		uint64_t expires_s; /* by CLOCK_REALTIME; UINT64_MAX: at the end of the run */
 	} always[ASK_OPEN_QUESTIONS_MAX];
 	size_t always_answer_count; /* used entries of always[] */
 	struct approver_rate rate;  /* with an approver */

@@ -74,7 +74,8 @@ static void check_answer(const struct approver *approver, bool offers_run, unsig
 	promise(fd >= 0 || answer->word != APPROVAL_REMEMBER);
 	memset(asked.scope, '1' + (int)which, SHA256_HEX_SIZE - 1);
 	memset(asked.policy_sha256, '0', SHA256_HEX_SIZE - 1);
-	promise(fd < 0 || remembered_find(fd, &asked, (uint64_t)time(NULL)) == (answer->word == APPROVAL_REMEMBER));
+	promise(fd < 0 ||
+		(remembered_find(fd, &asked, (uint64_t)time(NULL)) > 0) == (answer->word == APPROVAL_REMEMBER));
 	promise(fd < 0 || !remembered_find(fd, &asked, (uint64_t)time(NULL) + REMEMBERED_LONGEST_S + 2));
 	memset(asked.policy_sha256, '9', SHA256_HEX_SIZE - 1);
 	promise(fd < 0 || !remembered_find(fd, &asked, (uint64_t)time(NULL)));

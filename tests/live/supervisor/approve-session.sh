@@ -42,6 +42,36 @@ question 'length == 3 and all(.[]; .shown[0] == "program: \"/usr/bin/cat\"" and
 record '.answer == "no" and .answered_how == "socket" and .program == 2'
 record '.answer == "run" and .program == 4'
 
+# ---- what is remembered expires in the session, too ----
+approver remember:1s no
+make "socket:$T/s" --approvals "$T/kept"
+gets "remembered" "text a" cat "$H/a"
+# shellcheck disable=SC2317 # called by awaited
+has_expired() { [ "$(date +%s)" -ge "$(jq .expires "$T/kept")" ]; }
+awaited has_expired
+gets "expired" "cat: $H/a: No such file or directory" cat "$H/a"
+session stop "$id"
+wait "$approver"
+record '.answer == "no"'
+
+# ---- the file is followed by its name: an editor writes a new one in its place ----
+approver no remember
+make "socket:$T/s" --approvals "$T/kept"
+of_session=$approver
+approver remember
+session exec "$(session create -p "$T/p.json" -e PATH=/usr/bin:/bin -w "$T/w" --approve "socket:$T/s" \
+	--approvals "$T/kept" --idle 1s)" -- sh -c "cat $H/a $H/b" >/dev/null || fail "another session"
+wait "$approver"
+gets "by another session" "text a" cat "$H/a"
+sed -i '/\/b"/d' "$T/kept"
+gets "taken out" "cat: $H/b: No such file or directory" cat "$H/b"
+gets "remembered in the new file" "text c" cat "$H/c"
+session stop "$id"
+wait "$of_session"
+[ "$(jq -r .path "$T/kept")" = "$H/a
+$H/a
+$H/c" ] || fail "the file: $(cat "$T/kept")"
+
 # ---- one waits, the others go on; a program that is ended takes its question along; "stop" ends the session ----
 approver "file:$T/w/go=once" hang stop
 make "socket:$T/s"

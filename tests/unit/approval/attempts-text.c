@@ -36,6 +36,8 @@ static const struct attempt in_the_file[] = {
 	LINE("a string for an end", "\"$S\"", "\"$P\"", "\"2000\""),
 	LINE("a real number for an end", "\"$S\"", "\"$P\"", "2000.0"),
 	LINE("an end that is infinite", "\"$S\"", "\"$P\"", "1e400"),
+	LINE("an end in more than 30 days", "\"$S\"", "\"$P\"", "2593001"), /* NOW_S and 30 days */
+	LINE("an end in milliseconds", "\"$S\"", "\"$P\"", "1780000000000"),
 	LINE("an end that wraps", "\"$S\"", "\"$P\"", "18446744073709551616"),
 	LINE("two ends", "\"$S\"", "\"$P\"", "1, \"expires\": 2000"),
 	TRIES("a list", "[\"$S\", \"$P\", 2000]\n", "", 0),

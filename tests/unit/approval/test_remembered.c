@@ -68,6 +68,17 @@ START_TEST(finds_what_was_added)
 }
 END_TEST
 
+/* Of several answers, the one that holds longest counts. */
+START_TEST(finds_the_latest_end)
+{
+	ck_assert_int_eq(add(&question, "{}", 300), 0);
+	ck_assert_int_eq(add(&question, "{}", 200), 0);
+	ck_assert_uint_eq(remembered_find(fd, &question, 100), 300);
+	ck_assert_uint_eq(remembered_find(fd, &question, 250), 300);
+	ck_assert_uint_eq(remembered_find(fd, &question, 300), 0);
+}
+END_TEST
+
 START_TEST(ignores_what_is_no_answer)
 {
 	static const char *const members[] = {
@@ -242,6 +253,7 @@ int main(void)
 
 	tcase_add_checked_fixture(all, make_file, close_file);
 	tcase_add_test(all, finds_what_was_added);
+	tcase_add_test(all, finds_the_latest_end);
 	tcase_add_test(all, ignores_what_is_no_answer);
 	tcase_add_test(all, is_bounded);
 	tcase_add_test(all, takes_out_what_does_not_count);
