@@ -115,14 +115,13 @@ int proctree_read(struct proctree *ret_tree)
 pid_t proctree_read_newest_pid(int machine_proc_fd)
 {
 	/* proc_sys_kernel(5); kernels without CONFIG_CHECKPOINT_RESTORE have it at the end of proc_loadavg(5) alone */
-	static const char *const files[] = {"sys/kernel/ns_last_pid", "loadavg"};
-	_cleanup_close_ int own_proc = machine_proc_fd < 0 ? io_open_dir(AT_FDCWD, "/proc") : -1;
+	static const char *const files[] = {"/proc/sys/kernel/ns_last_pid", "/proc/loadavg"};
+	const size_t skip = machine_proc_fd < 0 ? 0 : strlen("/proc/");
 	char text[128];
 	struct statfs fs;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		_cleanup_close_ int fd =
-			openat(machine_proc_fd < 0 ? own_proc : machine_proc_fd, files[i], O_RDONLY | O_CLOEXEC);
+		_cleanup_close_ int fd = openat(machine_proc_fd, files[i] + skip, O_RDONLY | O_CLOEXEC);
 		ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 		const char *last;
 
