@@ -21,7 +21,7 @@
 #include "supervisor/watchdog.h"
 #include "syscalls/account/limits/disk.h"
 #include "syscalls/net/inet.h"
-#include "syscalls/net/netlink.h"
+#include "syscalls/net/netlink-standins.h"
 
 #define EPOLL_EVENTS_PER_TURN_MAX 32
 #define EMPTY_POLLS_BEFORE_BLOCKING 6u /* polls without waiting that found no event; the next one waits */

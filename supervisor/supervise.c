@@ -32,7 +32,7 @@
 #include "syscalls/account/workspace/moves.h"
 #include "syscalls/account/workspace/reads.h"
 #include "syscalls/net/inet.h"
-#include "syscalls/net/netlink.h"
+#include "syscalls/net/netlink-standins.h"
 #include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 

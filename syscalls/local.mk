@@ -142,6 +142,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/interfaces.h \
 	syscalls/net/netlink-answer.c \
 	syscalls/net/netlink-answer.h \
+	syscalls/net/netlink-standins.c \
+	syscalls/net/netlink-standins.h \
 	syscalls/net/netlink.c \
 	syscalls/net/netlink.h \
 	syscalls/net/setsockopt.c \

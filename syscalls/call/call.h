@@ -74,7 +74,7 @@ struct sandbox {
 	struct sockets *unix_sockets; /* unix-sockets.h: the sockets that the run has bound */
 	struct peers *unix_peers;     /* unix-peers.h: which process has the other end of a socket */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
-	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
+	struct netlink *netlink;   /* netlink-standins.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
 	const struct memory_ops *target_memory; /* how target memory is read and written */
 	int listener_fd;                        /* the seccomp listener of the program */
 	bool has_unix_datagrams;                /* RUN_HAS_UNIX_DATAGRAMS: the run may use unix datagram sockets */

@@ -9,7 +9,7 @@
 
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
-#include "syscalls/net/netlink.h"
+#include "syscalls/net/netlink-standins.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
