@@ -150,6 +150,35 @@ static json_t *result_make_audit(const struct keeper_options *options, const str
 	return audit;
 }
 
+/* Sets result[name] to the number that the report has under this name, or 0. */
+static void result_set_count(json_t *result, json_t *report, const char *name)
+{
+	(void)json_object_set_new(result, name, json_integer(json_integer_value(json_object_get(report, name))));
+}
+
+/* Sets result[name] to the list that the report has under this name, or an empty one. */
+static void result_set_list(json_t *result, json_t *report, const char *name)
+{
+	(void)json_object_set_new(result, name, result_get_field(report, name, json_array));
+}
+
+/* Sets what the supervisor has reported of denials, reads, the network and changes. */
+static void result_set_reported(json_t *result, json_t *report)
+{
+	result_set_list(result, report, "denials");
+	result_set_count(result, report, "denials_unlisted");
+	(void)json_object_set_new(result, "libraries", libraries_make_missing(json_object_get(report, "denials")));
+	result_set_list(result, report, "decoys");
+	result_set_list(result, report, "after_read");
+	result_set_list(result, report, "redirects");
+	result_set_list(result, report, "network");
+	result_set_count(result, report, "network_unlisted");
+	result_set_list(result, report, "network_budgets");
+	result_set_list(result, report, "network_advice");
+	result_set_list(result, report, "changes");
+	result_set_count(result, report, "changes_unlisted");
+}
+
 json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
@@ -168,21 +197,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
 	result_set_stream(result, "stdout", &outcome->out, options);
 	result_set_stream(result, "stderr", &outcome->err, options);
-	(void)json_object_set_new(result, "denials", result_get_field(report, "denials", json_array));
-	(void)json_object_set_new(result, "denials_unlisted",
-				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
-	(void)json_object_set_new(result, "libraries", libraries_make_missing(json_object_get(report, "denials")));
-	(void)json_object_set_new(result, "decoys", result_get_field(report, "decoys", json_array));
-	(void)json_object_set_new(result, "after_read", result_get_field(report, "after_read", json_array));
-	(void)json_object_set_new(result, "redirects", result_get_field(report, "redirects", json_array));
-	(void)json_object_set_new(result, "network", result_get_field(report, "network", json_array));
-	(void)json_object_set_new(result, "network_unlisted",
-				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
-	(void)json_object_set_new(result, "network_budgets", result_get_field(report, "network_budgets", json_array));
-	(void)json_object_set_new(result, "network_advice", result_get_field(report, "network_advice", json_array));
-	(void)json_object_set_new(result, "changes", result_get_field(report, "changes", json_array));
-	(void)json_object_set_new(result, "changes_unlisted",
-				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
+	result_set_reported(result, report);
 	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
 	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_empty_usage_json));
 	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_empty_calls_json));

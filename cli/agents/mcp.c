@@ -145,6 +145,20 @@ static bool mcp_check_policy(const struct cli_policy_options *policy_options)
 	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK;
 }
 
+/* Reports options that need another one. */
+static bool mcp_check_options(const struct mcp_command_line *options)
+{
+	if (options->approvals_file && !options->approve) {
+		cli_print_error("mcp", "--approvals keeps answers of --approve; add that");
+		return false;
+	}
+	if (options->allows_apply && !options->uses_workspace) {
+		cli_print_error("mcp", "--allow-apply is for what sandboxes write with --cow; add that");
+		return false;
+	}
+	return true;
+}
+
 int cli_main_mcp(int argc, char **argv)
 {
 	struct mcp_command_line options = {.idle_timeout_ns = MCP_IDLE_TIMEOUT_DEFAULT_NS,
@@ -176,14 +190,8 @@ int cli_main_mcp(int argc, char **argv)
 		cli_print_error("mcp", "unexpected argument: %s", argv[optind]);
 		return cli_fail_usage("mcp");
 	}
-	if (options.approvals_file && !options.approve) {
-		cli_print_error("mcp", "--approvals keeps answers of --approve; add that");
+	if (!mcp_check_options(&options))
 		return CLI_EXIT_ERROR;
-	}
-	if (options.allows_apply && !options.uses_workspace) {
-		cli_print_error("mcp", "--allow-apply is for what sandboxes write with --cow; add that");
-		return CLI_EXIT_ERROR;
-	}
 	names_no_policy = policy.policy_names.count == 0;
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
 	    !mcp_check_policy(&policy))

@@ -80,10 +80,68 @@ static char record_get_right_letter(unsigned want)
 	return want & POLICY_WRITE ? 'w' : want & POLICY_READ ? 'r' : '\0';
 }
 
+/* Fills in the paths of the call, and what it executes. */
+static void record_fill_paths(const struct call *call, struct audit_record *record)
+{
+	const struct place *place = &call->resolved_place[0];
+
+	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved_path,
+				 &record->resolved_path_len);
+	record_get_path_argument(call, 1, &record->second_path, &record->second_path_len, &record->second_resolved_path,
+				 &record->second_resolved_path_len);
+	if (call->path_count == 0 && place->mount) {
+		record->resolved_path = place->virt;
+		record->resolved_path_len = place->virt_len;
+	}
+	if (place->mount && place->mount->flags & MOUNT_REDIRECT)
+		record->host_path = place->mount->recorded_host_path;
+	if (call->outcome.kind == OUTCOME_EXEC && call->outcome.exec_plan) {
+		record->loader_path = call->outcome.exec_plan->loader_path;
+		record->loader_resolved_path = call->outcome.exec_plan->loader_virtual_path;
+	}
+}
+
+/* Fills in the verdict and its reason: those of the policy, of the judged policy (--mode observe), or of an answer. */
+static void record_fill_decision(const struct call *call, struct audit_record *record)
+{
+	const struct policy_decision *decision = &call->decision;
+
+	record->access_right = record_get_right_letter(decision->wanted_rights);
+	record->verdict = decision->verdict;
+	if (call->on_deny > ON_DENY_ERRNO)
+		record->on_deny = policy_on_deny_get_name(call->on_deny);
+	record->rule = decision->rule;
+	record->reason = decision->reason;
+	record->was_observed = call_is_observed(call);
+	if (record->was_observed) {
+		record->verdict = VERDICT_DENY;
+		record->rule = decision->observed_denial.rule;
+		record->reason = decision->observed_denial.reason;
+	}
+	if (call->answer) {
+		record->on_deny = policy_on_deny_get_name(call->answer->mode);
+		record->answer = call->answer->answer_word;
+		record->answered_how = call->answer->how;
+		record->answered_by_uid = call->answer->uid;
+		record->question_open_ns = call->answer->question_open_ns;
+		record->verdict = decision->verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
+		record->rule = call->answer->rule;
+		record->reason = call->answer->reason;
+	}
+}
+
+static enum audit_effect record_get_effect(const struct call *call)
+{
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (call->decision.verdict == VERDICT_DENY || (call->decision.verdict == VERDICT_KILL && kind == OUTCOME_ERROR))
+		return AUDIT_EFFECT_REFUSED;
+	return kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC ? AUDIT_EFFECT_CONTINUED : AUDIT_EFFECT_PERFORMED;
+}
+
 void call_fill_record(const struct call *call, struct audit_record *ret_record)
 {
 	struct audit_record *record = ret_record;
-	enum outcome_kind kind = call->outcome.kind;
 
 	memset(record, 0, sizeof(*record));
 	record->pid = call->task->tgid;
@@ -94,49 +152,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
 	record_fill_args(call, record);
-	record_get_path_argument(call, 0, &record->path, &record->path_len, &record->resolved_path,
-				 &record->resolved_path_len);
-	record_get_path_argument(call, 1, &record->second_path, &record->second_path_len, &record->second_resolved_path,
-				 &record->second_resolved_path_len);
-	if (call->path_count == 0 && call->resolved_place[0].mount) {
-		record->resolved_path = call->resolved_place[0].virt;
-		record->resolved_path_len = call->resolved_place[0].virt_len;
-	}
-	record->host_path = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
-				    ? call->resolved_place[0].mount->recorded_host_path
-				    : NULL;
-	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
-		record->loader_path = call->outcome.exec_plan->loader_path;
-		record->loader_resolved_path = call->outcome.exec_plan->loader_virtual_path;
-	}
-	record->access_right = record_get_right_letter(call->decision.wanted_rights);
+	record_fill_paths(call, record);
 	record->net = call->net.host[0] ? &call->net.audit_net : NULL;
-	record->verdict = call->decision.verdict;
-	if (call->on_deny > ON_DENY_ERRNO)
-		record->on_deny = policy_on_deny_get_name(call->on_deny);
-	record->rule = call->decision.rule;
-	record->reason = call->decision.reason;
-	record->was_observed = call_is_observed(call);
-	if (record->was_observed) {
-		record->verdict = VERDICT_DENY;
-		record->rule = call->decision.observed_denial.rule;
-		record->reason = call->decision.observed_denial.reason;
-	}
-	if (call->answer) {
-		record->on_deny = policy_on_deny_get_name(call->answer->mode);
-		record->answer = call->answer->answer_word;
-		record->answered_how = call->answer->how;
-		record->answered_by_uid = call->answer->uid;
-		record->question_open_ns = call->answer->question_open_ns;
-		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
-		record->rule = call->answer->rule;
-		record->reason = call->answer->reason;
-	}
-	if (call->decision.verdict == VERDICT_DENY ||
-	    (call->decision.verdict == VERDICT_KILL && kind == OUTCOME_ERROR))
-		record->effect = AUDIT_EFFECT_REFUSED;
-	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)
-		record->effect = AUDIT_EFFECT_CONTINUED;
-	else
-		record->effect = AUDIT_EFFECT_PERFORMED;
+	record_fill_decision(call, record);
+	record->effect = record_get_effect(call);
 }
