@@ -89,6 +89,32 @@ static int copying_try_time(int fd, const char *path)
 	return utimensat(AT_FDCWD, path, times, 0) < 0 ? -errno : 0;
 }
 
+/*
+ * Changes neither owner nor group, which anyone may, also of a file that one may not write. Not of a file whose set-id
+ * bits or capabilities the kernel would remove with that. 0 or -errno.
+ */
+static int copying_try_owner(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return -errno;
+	if (status.st_mode & (S_ISUID | S_ISGID) || getxattr(path, "security.capability", NULL, 0) >= 0)
+		return -EPERM;
+	return fchownat(AT_FDCWD, path, (uid_t)-1, (gid_t)-1, 0) < 0 ? -errno : 0;
+}
+
+/* Opens the file for writing. 0 or -errno. */
+static int copying_try_open(const char *path)
+{
+	const int writer = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (writer < 0)
+		return -errno;
+	(void)close(writer);
+	return 0;
+}
+
 bool copying_lacks_room(int r)
 {
 	return r == -ENOSPC || r == -EDQUOT || r == -ENOMEM;
@@ -100,6 +126,12 @@ static bool copying_has_failed(int r)
 	return r == -EIO || copying_lacks_room(r);
 }
 
+/* Whether another change is to be tried after one that ended with this error. */
+static bool copying_tries_next(int r)
+{
+	return r < 0 && r != -EINTR && !copying_has_failed(r);
+}
+
 /*
  * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: that of
  * the copy, or this process may not change the file.
@@ -109,17 +141,13 @@ static int copying_try(int fd)
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	int r = copying_try_attribute(link.path);
 
-	if (r == -ENODATA || r == -EINTR || copying_has_failed(r))
-		return r == -ENODATA ? 0 : r;
-	r = copying_try_time(fd, link.path);
-	if (r < 0 && r != -EINTR && !copying_has_failed(r)) {
-		const int writer = open(link.path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-		r = writer < 0 ? -errno : 0;
-		if (writer >= 0)
-			(void)close(writer);
-	}
-	return r;
+	if (r == -ENODATA)
+		return 0;
+	if (copying_tries_next(r))
+		r = copying_try_time(fd, link.path);
+	if (copying_tries_next(r))
+		r = copying_try_owner(link.path);
+	return copying_tries_next(r) ? copying_try_open(link.path) : r;
 }
 
 int copying_copy_now(struct copied_files *files, int fd, struct stat *status)

@@ -172,6 +172,18 @@ def emptied():
     beside(lambda: os.close(os.open('D', os.O_WRONLY | os.O_TRUNC)))
     assert os.stat('D').st_size == 0 and os.stat('D').st_mode & 0o777 == 0o600
 
+def foreign():
+    """Others go on while a call waits for the copy of a file that it may not write."""
+    rename = threading.Thread(target=os.rename, args=('D', 'E'))
+    gap, begun = 0, time.monotonic()
+    last = begun
+    rename.start()
+    while rename.is_alive():
+        os.stat('.')
+        gap, last = max(gap, time.monotonic() - last), time.monotonic()
+    assert last - begun < 0.1 or gap < (last - begun) / 2, (gap, last - begun)
+    assert os.path.exists('E')
+
 def full():
     """A copy for which there is no room fails as natively, and others go on meanwhile."""
     calls, failed = [], []
@@ -223,6 +235,16 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=100M small "
 	TMPDIR=$T/small discard_all
 	unmounted "$T/small"
 	trap live_done EXIT
+fi
+
+if [ "$(id -u)" = 0 ] && user=$(id -u nobody 2>/dev/null); then
+	chmod 711 "$T"
+	chmod 1777 "$TMPDIR"
+	chmod 777 "$W"
+	cow --user "$user" -- "$PYTHON" "$T/program.py" foreign
+	[ "$(jq -r .workspace.by "$T/result")" != overlay ] || [ "$(jq -r .stdout "$T/result")" = "done" ] ||
+		fail "foreign: $(told)"
+	rm -rf "$TMPDIR/callgate-$user"
 fi
 
 # All judged calls are in the log.
