@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -223,8 +222,7 @@ static bool loop_poll_listener_and_events(struct supervisor *supervisor, int tim
 {
 	enum { LISTENER, REST };
 	const struct closing *closing = supervisor->dispatch.closing;
-	bool receives = !atomic_load(&supervisor->sandbox.is_filling) &&
-			(!closing || !closing_has_waiting_call(closing)) &&
+	bool receives = !supervisor->sandbox.is_filling && (!closing || !closing_has_waiting_call(closing)) &&
 			!(supervisor->session && session_awaits_copies(supervisor->session));
 	struct pollfd ready[] = {[LISTENER] = {.fd = receives ? supervisor->listener_fd : -1, .events = POLLIN},
 				 [REST] = {.fd = supervisor->epoll_fd, .events = POLLIN}};
@@ -296,12 +294,11 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	struct seccomp_notif notification;
 	int wait_ms;
 
-	if (!dispatch->asker || atomic_load(&supervisor->sandbox.is_filling))
+	if (!dispatch->asker || supervisor->sandbox.is_filling)
 		return -1; /* an approved call is one, too; a tick comes when the file is filled */
 	watchdog_begin_notification(supervisor->watchdog);
 	wait_ms = ask_poll_open_questions(dispatch);
-	while (!atomic_load(&supervisor->sandbox.is_filling) &&
-	       ask_pop_changed_question(dispatch->asker, &notification)) {
+	while (!supervisor->sandbox.is_filling && ask_pop_changed_question(dispatch->asker, &notification)) {
 		dispatch_notification(dispatch, &notification);
 		wait_ms = 0;
 	}
@@ -315,8 +312,7 @@ static void loop_handle_calls_again(struct supervisor *supervisor)
 	struct dispatch *dispatch = &supervisor->dispatch;
 	struct copies_ended ended;
 
-	while (!atomic_load(&supervisor->sandbox.is_filling) &&
-	       !(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
+	while (!(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
 	       !(supervisor->pause && pause_is_active(supervisor->pause)) && copies_pop(dispatch->copies, &ended)) {
 		watchdog_begin_notification(supervisor->watchdog);
 		dispatch_after_copy(dispatch, &ended);
@@ -335,6 +331,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_JOB_CHECK_INTERVAL_MS);
 	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_INTERVAL_MS);
+	copies_collect(supervisor->dispatch.copies);
 	if (supervisor->session)
 		session_answer_waiting_clients(supervisor->session);
 	loop_handle_calls_again(supervisor); /* first: an approved call may have become another one */

@@ -355,7 +355,7 @@ static int supervise_begin_session(struct supervisor *supervisor)
 			     dispatch->closing, &supervisor->pause);
 
 	if (r == 0)
-		r = session_begin(supervisor->session, &supervisor->sandbox, supervisor->pause,
+		r = session_begin(supervisor->session, &supervisor->sandbox, supervisor->pause, dispatch->copies,
 				  supervisor->launch.pid);
 	supervisor->dispatch.session = supervisor->session;
 	if (r == 0)

@@ -439,8 +439,7 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	 * From the first one again each time: an approved connect(2) reads what egress has sent, which may withdraw any
 	 * other question, or open one.
 	 */
-	while (!atomic_load(&dispatch->sandbox->is_filling) &&
-	       (question = ask_take_ended_question(dispatch, now_ns, &word)))
+	while (!dispatch->sandbox->is_filling && (question = ask_take_ended_question(dispatch, now_ns, &word)))
 		ask_end_question(dispatch, question, word, now_ns);
 	return asker->questions || asker->withdrawals.count > 0 ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
 }

@@ -57,6 +57,9 @@ int pause_stop_threads(struct pause *pause)
 {
 	const struct closing_options *options = &pause->options;
 
+	/* while the programs are stopped, too: one for a client that looks at a file */
+	if (copies_are_being_made(options->copies))
+		return -EINPROGRESS;
 	if (pause->is_active)
 		return 0;
 	if (copies_have_calls(options->copies))

@@ -1,7 +1,6 @@
 /* "inspect" of the policy: clients look at files before they start a program, and then say that they have. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,11 @@
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
 #include "supervisor/session/private.h"
+#include "supervisor/workers/copies.h"
+#include "syscalls/account/limits/copying.h"
 #include "syscalls/account/limits/disk.h"
 #include "syscalls/account/workspace/filling.h"
+#include "syscalls/call/work.h"
 
 #define LOOKING_RECORDED_BYTES_MAX 1000         /* of each text of a client that is put on record */
 #define LOOKING_VARIABLES_BYTES_MAX (32u << 10) /* of all variables that a client is told with their values */
@@ -99,12 +101,38 @@ static json_t *looking_make_settings(const struct session *session)
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
 
+/* Lets a worker fill a file. -EINPROGRESS: the client has to wait, for it or for another copy; or another -errno. */
+static int looking_give_to_worker(struct session *session, struct client *client, int fd, struct view_fill *fill)
+{
+	_cleanup_close_ int filled = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct call_work *work;
+	int r;
+
+	if (filled < 0)
+		return -errno;
+	if (copies_are_being_made(session->copies))
+		return -EINPROGRESS;
+	work = filling_create_work(session->sandbox, fill, &session->look_result);
+	if (!work)
+		return -ENOMEM;
+	r = copies_begin_for_client(session->copies, &filled, &work);
+	if (work)
+		work->free(work);
+	if (r < 0)
+		return r;
+	session->looking_client = client;
+	session->look_result = -ECANCELED;
+	return -EINPROGRESS;
+}
+
 /*
  * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno, with *ret_why if errno does not
- * say it: a client that has the workspace may be filling the file as well.
+ * say it: a client that has the workspace may be filling the file as well. -EINPROGRESS: the client has to wait.
  */
-static int looking_fill(const struct session *session, int fd, const struct stat *st, const char **ret_why)
+static int looking_fill(struct session *session, struct client *client, int fd, const struct stat *st,
+			const char **ret_why)
 {
+	const int result = session->looking_client == client ? session->look_result : 0;
 	struct disk *disk = session->sandbox->disk;
 	struct view_fill fill;
 	struct fills *fills;
@@ -118,7 +146,10 @@ static int looking_fill(const struct session *session, int fd, const struct stat
 	r = view_begin_fill(session->sandbox->view, fd, 0, &fill);
 	if (r <= 0)
 		return r;
-	r = disk && fill.bytes > disk_get_left_bytes(disk, &limit) ? -EDQUOT : view_fill_file(&fill, fd, NULL);
+	r = disk && fill.bytes > disk_get_left_bytes(disk, &limit) ? -EDQUOT : result;
+	if (r == 0)
+		r = fill.bytes >= COPYING_INLINE_BYTES_MAX ? looking_give_to_worker(session, client, fd, &fill)
+							   : view_fill_file(&fill, fd, NULL);
 	close_fd(&fill.source_fd);
 	if (r == 0)
 		disk_count_filled_file(disk, fd);
@@ -153,7 +184,8 @@ static json_t *looking_make_variables(const struct session *session)
  * Opens a file as a program of the session would find it, if the policy lets programs read or execute it. A descriptor
  * owned by the caller, or -errno, with *ret_why if errno does not say it.
  */
-static int looking_open(const struct session *session, const char *cwd, const char *path, const char **ret_why)
+static int looking_open(struct session *session, struct client *client, const char *cwd, const char *path,
+			const char **ret_why)
 {
 	const struct policy *policy = session->sandbox->policy;
 	_cleanup_close_ int fd = -1;
@@ -175,7 +207,7 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 		return fd < 0 ? fd : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
-	r = looking_fill(session, fd, &st, ret_why);
+	r = looking_fill(session, client, fd, &st, ret_why);
 	return r < 0 ? r : steal_fd(&fd);
 }
 
@@ -183,7 +215,7 @@ static int looking_open(const struct session *session, const char *cwd, const ch
  * Finds and opens what a client asks for. *ret_path: the name by which it is found. A descriptor, or -errno, with
  * *ret_why if errno does not say it.
  */
-static int looking_find(const struct session *session, const json_t *asked, struct lookup *lookup,
+static int looking_find(struct session *session, struct client *client, const json_t *asked, struct lookup *lookup,
 			const char **ret_path, const char **ret_why)
 {
 	enum lookup_result result = LOOKUP_FOUND;
@@ -195,9 +227,9 @@ static int looking_find(const struct session *session, const json_t *asked, stru
 	}
 	if (result == LOOKUP_FAILED)
 		return lookup->error;
-	return result == LOOKUP_FOUND
-		       ? looking_open(session, json_string_value(json_object_get(asked, "cwd")), *ret_path, ret_why)
-		       : -ENOENT;
+	return result == LOOKUP_FOUND ? looking_open(session, client, json_string_value(json_object_get(asked, "cwd")),
+						     *ret_path, ret_why)
+				      : -ENOENT;
 }
 
 /*
@@ -212,7 +244,16 @@ static void looking_answer_failure(struct client *client, int error, const char 
 	clients_send_error(client, "unavailable", message);
 }
 
-static void looking_answer_now(const struct session *session, struct client *client, const json_t *asked)
+/* Lets the client wait for session_answer_waiting_clients(). */
+static void looking_keep(struct client *client, const json_t *asked)
+{
+	json_decref(client->look); /* it has asked for something else meanwhile */
+	client->look = json_deep_copy(asked);
+	if (!client->look)
+		clients_send_error(client, "internal", "no memory");
+}
+
+static void looking_answer_now(struct session *session, struct client *client, const json_t *asked)
 {
 	const json_t *name = json_object_get(asked, "path");
 	const char *path_env = json_string_value(json_object_get(asked, "PATH"));
@@ -222,10 +263,16 @@ static void looking_answer_now(const struct session *session, struct client *cli
 				.wanted_name = json_string_value(name),
 				.path_env =
 					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
-	const int found = lookup.wanted_name ? looking_find(session, asked, &lookup, &path, &why) : -ENOENT;
+	const int found = lookup.wanted_name ? looking_find(session, client, asked, &lookup, &path, &why) : -ENOENT;
 	_cleanup_close_ int fd = found < 0 ? -1 : found;
 	json_t *settings, *variables;
 
+	if (found == -EINPROGRESS) {
+		looking_keep(client, asked);
+		return;
+	}
+	if (session->looking_client == client)
+		session->looking_client = NULL;
 	if (found < 0 && !io_error_means_absent(found)) {
 		looking_answer_failure(client, found, why);
 		return;
@@ -245,21 +292,17 @@ static void looking_answer_now(const struct session *session, struct client *cli
 			fd);
 }
 
-void looking_answer(const struct session *session, struct client *client, const json_t *asked)
+void looking_answer(struct session *session, struct client *client, const json_t *asked)
 {
-	if (!atomic_load(&session->sandbox->is_filling)) {
+	if (session->sandbox->is_filling)
+		looking_keep(client, asked);
+	else
 		looking_answer_now(session, client, asked);
-		return;
-	}
-	json_decref(client->look); /* it has asked for something else meanwhile */
-	client->look = json_deep_copy(asked);
-	if (!client->look)
-		clients_send_error(client, "internal", "no memory");
 }
 
-void session_answer_waiting_clients(const struct session *session)
+void session_answer_waiting_clients(struct session *session)
 {
-	for (struct client *client = session->client; client && !atomic_load(&session->sandbox->is_filling);
+	for (struct client *client = session->client; client && !copies_are_being_made(session->copies);
 	     client = client->next) {
 		_cleanup_json_ json_t *look = steal_pointer(&client->look);
 

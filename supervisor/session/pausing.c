@@ -14,7 +14,6 @@
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/limits/disk.h"
-#include "syscalls/account/workspace/filling.h"
 #include "syscalls/account/workspace/reads.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
@@ -39,11 +38,13 @@ static void pausing_resume_programs(struct session *session)
 	pause_resume_threads(session->pause);
 }
 
-/* Learns what a client's process has filled, as of a checkpoint, which fills what was moved. Its bytes on the disk. */
+/*
+ * Learns what a client's process has filled, as of a checkpoint, which fills what was moved. Its bytes on the disk. A
+ * client has the workspace only while the programs are stopped; before that, a worker may be filling a file.
+ */
 static uint64_t pausing_reload_fills(const struct session *session)
 {
-	filling_await_worker(session->sandbox); /* the programs may not be stopped */
-	return view_reload_fills(session->sandbox->view);
+	return pause_is_active(session->pause) ? view_reload_fills(session->sandbox->view) : 0;
 }
 
 /*
@@ -133,7 +134,7 @@ static void pausing_send_workspace(struct session *session, struct client *clien
 /* Tells a client whether the programs are stopped. why: NULL, or why not. */
 static void pausing_send_result(struct session *session, struct client *client, const char *why)
 {
-	if (client == session->workspace_client && pause_is_active(session->pause)) {
+	if (client == session->workspace_client && !why && pause_is_active(session->pause)) {
 		pausing_send_workspace(session, client);
 		return;
 	}

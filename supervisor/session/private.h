@@ -59,6 +59,9 @@ struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox; /* the run that the session is, as handlers of calls know it; borrowed */
 	struct pause *pause;
+	struct copies *copies;         /* borrowed */
+	struct client *looking_client; /* the client for which a worker fills a file, or has; NULL: none */
+	int look_result;               /* of filling that file: 0 or -errno */
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
 	bool pausing_awaits_copies;    /* pausing_client waits for calls whose files are being copied */
 	struct client *workspace_client;  /* the client that has asked for the workspace; NULL: none */
@@ -162,9 +165,9 @@ void pausing_forget_client(struct session *session, struct client *client);
 bool looking_is_wanted(const struct session *session);
 /*
  * Answers with what is to be looked for, and with the file that the client asks for; or lets the client wait for
- * session_answer_waiting_clients(), while a worker fills a file.
+ * session_answer_waiting_clients(), while a worker fills that file or another one.
  */
-void looking_answer(const struct session *session, struct client *client, const json_t *asked);
+void looking_answer(struct session *session, struct client *client, const json_t *asked);
 /*
  * Records what a client tells of a program: that it was not asked for because of what was found in it, or that files
  * were changed after they were looked at, or may have been. False: `op` is none of these.

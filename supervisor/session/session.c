@@ -51,6 +51,8 @@ static void session_free_client(struct session *session, struct client **at)
 	*at = client->next;
 	cleanup_close(&client->fd);
 	json_decref(client->look);
+	if (session->looking_client == client)
+		session->looking_client = NULL;
 	free(client);
 	session->client_count--;
 }
@@ -87,13 +89,15 @@ static int session_watch_fd(const struct session *session, int fd, void *mark)
 	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, pid_t spawner)
+int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, struct copies *copies,
+		  pid_t spawner)
 {
 	int r;
 
 	close_fd(&session->spawner_fd[1]);
 	session->sandbox = sandbox;
 	session->pause = pause;
+	session->copies = copies;
 	session->idle_since_ns = io_read_clock_ns();
 	denials_set_program_lookup(sandbox->denials, session_find_denials, session);
 	r = programs_hide_process_from_run(session, spawner);

@@ -71,8 +71,9 @@ struct session_options {
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session);
 void session_free(struct session *session);
 
-/* Begins to serve clients. Called when the spawner has its filter. Borrows sandbox and pause. 0 or -errno. */
-int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, pid_t spawner);
+/* Begins to serve clients. Called when the spawner has its filter. Borrows sandbox, pause and copies. 0 or -errno. */
+int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, struct copies *copies,
+		  pid_t spawner);
 
 /* A descriptor for epoll(7): session_handle_ready_fds() handles what it reports. */
 int session_get_epoll_fd(const struct session *session);
@@ -85,10 +86,10 @@ void session_handle_ready_fds(struct session *session);
 bool session_awaits_copies(const struct session *session);
 
 /*
- * Answers clients that have waited until no worker fills a file. Called at each turn of the loop, before calls are
- * handled again, of which one may begin the next. The worker's end makes a turn.
+ * Answers clients that have waited until no worker fills a file. Called at each turn of the loop, after
+ * copies_collect() and before calls are handled again, of which one may begin the next copy.
  */
-void session_answer_waiting_clients(const struct session *session);
+void session_answer_waiting_clients(struct session *session);
 
 /* Does what is due by the clock. Returns the milliseconds until more is due; -1: nothing is. */
 int session_handle_deadlines(struct session *session, uint64_t now_ns);

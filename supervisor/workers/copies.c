@@ -14,13 +14,14 @@
 
 #define COPIES_THREAD_STACK_BYTES (160u * 1024) /* io_copy_sparse() takes 64 KiB */
 
-/* A call that waits for a copy. */
+/* A call that waits for a copy; or a copy for no call (copies_begin_for_client()). */
 struct copies_call {
 	struct copies_call *next; /* the one that came after it */
 	struct seccomp_notif notification;
 	struct delayed_response awaits; /* only tells whether its thread still waits */
-	struct kept_call *judged;       /* owned */
+	struct kept_call *judged;       /* owned; NULL: it is no call */
 	bool needs_copy;                /* false: copies_wait_for_others() */
+	int64_t result;                 /* of the work that was done for it */
 };
 
 struct copies {
@@ -32,6 +33,7 @@ struct copies {
 	int64_t result;            /* of the work; written by the thread */
 	bool is_being_made;
 	atomic_bool thread_is_ending; /* joining it does not block */
+	atomic_bool run_has_ended;
 };
 
 int copies_create(struct copies **ret_copies)
@@ -50,7 +52,8 @@ static bool copies_may_go_on(void *ctx)
 {
 	const struct copies *copies = ctx;
 
-	return answer_thread_still_waits(&copies->first->awaits);
+	return copies->first->judged ? answer_thread_still_waits(&copies->first->awaits)
+				     : !atomic_load(&copies->run_has_ended);
 }
 
 static void *copies_run_thread(void *argument)
@@ -121,6 +124,15 @@ static struct copies_call *copies_take_first(struct copies *copies)
 	return first;
 }
 
+/* Puts a call before those that wait. */
+static void copies_prepend(struct copies *copies, struct copies_call *waiting)
+{
+	waiting->next = copies->first;
+	if (!copies->first)
+		copies->end = &waiting->next;
+	copies->first = waiting;
+}
+
 int copies_begin(struct copies *copies, struct call *call, const struct seccomp_notif *notification)
 {
 	struct copies_call *waiting = copies_make_call(call, notification, true);
@@ -133,14 +145,29 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
 		return 0;
 	}
 	/* first, if others wait: most often it came out of the list, and needs a further copy */
-	waiting->next = copies->first;
-	if (!copies->first)
-		copies->end = &waiting->next;
-	copies->first = waiting;
+	copies_prepend(copies, waiting);
 	if (call->outcome.blocking_work) /* else what it was to wait for is done */
 		r = copies_begin_work(copies, &call->outcome);
 	if (r < 0)
 		copies_free_call(copies_take_first(copies));
+	return r;
+}
+
+int copies_begin_for_client(struct copies *copies, int *fd, struct call_work **work)
+{
+	struct outcome outcome = {.fd = *fd, .blocking_work = *work};
+	struct copies_call *waiting = copies->is_being_made ? NULL : malloc(sizeof(*waiting));
+	int r;
+
+	if (!waiting)
+		return copies->is_being_made ? -EBUSY : -ENOMEM;
+	*waiting = (struct copies_call){.needs_copy = true};
+	copies_prepend(copies, waiting);
+	r = copies_begin_work(copies, &outcome);
+	if (r < 0)
+		copies_free_call(copies_take_first(copies));
+	*fd = outcome.fd;
+	*work = outcome.blocking_work;
 	return r;
 }
 
@@ -171,28 +198,39 @@ static void copies_end_work(struct copies *copies)
 		copies->work->end(copies->work, copies->fd, copies->result);
 	copies->work->free(copies->work);
 	close_fd(&copies->fd);
+	copies->first->result = copies->result;
+	if (!copies->first->judged)
+		copies_free_call(copies_take_first(copies));
+}
+
+void copies_collect(struct copies *copies)
+{
+	if (copies->is_being_made && atomic_load(&copies->thread_is_ending))
+		copies_end_work(copies);
 }
 
 bool copies_pop(struct copies *copies, struct copies_ended *ret_ended)
 {
 	struct copies_call *first;
 
-	if (!copies->first || (copies->is_being_made && !atomic_load(&copies->thread_is_ending)))
+	if (!copies->first || copies->is_being_made)
 		return false;
-	*ret_ended = (struct copies_ended){.result = 0};
-	if (copies->is_being_made) {
-		copies_end_work(copies);
-		ret_ended->result = copies->result;
-	}
 	first = copies_take_first(copies);
-	ret_ended->notification = first->notification;
-	ret_ended->start_ns = first->awaits.start_ns;
-	ret_ended->judged = steal_pointer(&first->judged);
+	*ret_ended = (struct copies_ended){.notification = first->notification,
+					   .start_ns = first->awaits.start_ns,
+					   .result = first->result,
+					   .judged = steal_pointer(&first->judged)};
 	copies_free_call(first);
 	return true;
 }
 
-static bool copies_are_being_made(const struct copies *copies)
+bool copies_are_being_made(const struct copies *copies)
+{
+	return copies->is_being_made;
+}
+
+/* Whether the thread has not ended its work yet. */
+static bool copies_thread_works(const struct copies *copies)
 {
 	return copies->is_being_made && !atomic_load(&copies->thread_is_ending);
 }
@@ -208,7 +246,7 @@ bool copies_serve_thread(const struct copies *copies, pid_t tid)
 bool copies_check(struct copies *copies)
 {
 	/* Repeated, because the signal may come before the thread blocks. */
-	if (copies_are_being_made(copies) && !copies_may_go_on(copies))
+	if (copies_thread_works(copies) && !copies_may_go_on(copies))
 		(void)pthread_kill(copies->thread, SIGUSR1);
 	return copies->first;
 }
@@ -216,7 +254,8 @@ bool copies_check(struct copies *copies)
 void copies_end(struct copies *copies)
 {
 	/* Every process of the run is dead, so no call is awaited. */
-	while (copies_are_being_made(copies)) {
+	atomic_store(&copies->run_has_ended, true);
+	while (copies_thread_works(copies)) {
 		(void)copies_check(copies);
 		(void)usleep(1000);
 	}

@@ -41,9 +41,18 @@ int copies_begin(struct copies *copies, struct call *call, const struct seccomp_
  * seize them any more, which some of their calls need. It is judged again as the others. 0 or -ENOMEM.
  */
 int copies_wait_for_others(struct copies *copies, const struct call *call, const struct seccomp_notif *notification);
-/* Whether a call waits for a copy. */
+/*
+ * The same for no call, without waiting: for what a client asks. Takes *fd and *work, and sets them to -1 and NULL. 0;
+ * -EBUSY: another copy is being made; or -errno.
+ */
+int copies_begin_for_client(struct copies *copies, int *fd, struct call_work **work);
+/* Whether a call waits for a copy, or a copy is made for a client. */
 bool copies_have_calls(const struct copies *copies);
-/* The next call that is to be judged again. False: none is, yet. */
+/* Whether a copy is being made, or its end has not been collected yet. */
+bool copies_are_being_made(const struct copies *copies);
+/* Ends the work of a copy that the thread has made. To be called at each turn of the loop; the thread makes one. */
+void copies_collect(struct copies *copies);
+/* The next call that is to be judged again. False: none is, before copies_collect() has ended a copy. */
 bool copies_pop(struct copies *copies, struct copies_ended *ret_ended);
 
 /* Whether a call of this thread waits, for whatever. */

@@ -50,7 +50,7 @@ struct sandbox {
 	_Atomic uint64_t copying_until_ns; /* copying.h; 0: nothing is copied. Read by the watchdog */
 	struct copied_files copied_files;  /* copying.h */
 	/* a worker fills a file (filling.h) or copies one for link(2) (raise.h); no call is handled meanwhile */
-	atomic_bool is_filling;
+	bool is_filling;
 	uint64_t bases_bytes;      /* bases.h: bytes of the records of files of workspaces as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */

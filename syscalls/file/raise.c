@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +215,6 @@ static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void
 	const int r = raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
 
 	raise->raised_fd = r < 0 ? -1 : r;
-	atomic_store(&raise->sandbox->is_filling, false);
 	return r < 0 ? r : 0;
 }
 
@@ -237,7 +235,7 @@ static void raise_free_work(struct call_work *work)
 {
 	struct raise_work *raise = (struct raise_work *)work;
 
-	atomic_store(&raise->sandbox->is_filling, false); /* also if it was never run */
+	raise->sandbox->is_filling = false;
 	close_fd(&raise->parent_fd);
 	close_fd(&raise->raised_fd);
 	free(raise);
@@ -259,7 +257,7 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 	place_copy(&raise->place, &call->resolved_place[0]);
 	raise->parent_fd = steal_fd(&parent);
 	raise->raised_fd = -1;
-	atomic_store(&call->sandbox->is_filling, true);
+	call->sandbox->is_filling = true;
 	call->outcome.kind = OUTCOME_COPY_FIRST;
 	call->outcome.fd = object;
 	call->outcome.blocking_work = &raise->work;

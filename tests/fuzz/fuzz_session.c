@@ -10,6 +10,8 @@
  *     d n      from now on, n denials are told, of a file that data names
  *     h n      from now on, processes can be hidden, and all stopped (0), or not (1)
  *     l n      from now on, programs are found (0), or not (1)
+ *     w n      from now on, a worker fills the files that clients look at (1), or none is needed (0)
+ *     x n      the worker has filled the file (0), or could not (1)
  *     q n      the spawner's socket is read (0), or not (1)
  *     t n      n seconds pass
  */
@@ -37,10 +39,13 @@
 #include "supervisor/lookup.h"
 #include "supervisor/report.h"
 #include "supervisor/session/private.h"
+#include "supervisor/workers/copies.h"
+#include "syscalls/account/limits/copying.h"
 #include "syscalls/account/result/denials.h"
 #include "syscalls/account/limits/disk.h"
 #include "syscalls/account/workspace/filling.h"
 #include "syscalls/account/workspace/reads.h"
+#include "syscalls/call/work.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/script.h"
 
@@ -61,7 +66,10 @@ static struct {
 	unsigned denials;
 	const char *denied_file;
 	size_t denied_file_len;
-	bool hiding_fails, is_missing, spawner_waits, is_paused;
+	bool hiding_fails, is_missing, spawner_waits, is_paused, needs_worker;
+	struct call_work *work; /* of the worker; NULL: it has none */
+	int filled_fd;          /* of the work; owned */
+	int *work_result;
 	uint64_t passed_s;
 } stage;
 
@@ -213,19 +221,59 @@ int view_begin_fill(const struct view *view, int fd, unsigned flags, struct view
 {
 	(void)view;
 	promise(fd >= 0 && flags == 0);
-	*ret_fill = (struct view_fill){.source_fd = -1, .bytes = 4096};
+	*ret_fill = (struct view_fill){.source_fd = -1, .bytes = stage.needs_worker ? COPYING_INLINE_BYTES_MAX : 400};
 	return stage.is_missing ? -EIO : 1;
 }
 
 int view_fill_file(const struct view_fill *fill, int fd, const struct io_go_on *go_on)
 {
-	promise(fill->bytes == 4096 && fd >= 0 && !go_on);
+	promise(fill->bytes == 400 && fd >= 0 && !go_on);
 	return 0;
 }
 
-void filling_await_worker(const struct sandbox *sandbox)
+static void work_free(struct call_work *work)
 {
-	promise(sandbox != NULL);
+	promise(stage.sandbox.is_filling);
+	stage.sandbox.is_filling = false;
+	free(work);
+}
+
+struct call_work *filling_create_work(struct sandbox *sandbox, struct view_fill *fill, int *ret_result)
+{
+	struct call_work *work = calloc(1, sizeof(*work));
+
+	promise(!sandbox->is_filling && fill->bytes == COPYING_INLINE_BYTES_MAX && work);
+	sandbox->is_filling = true;
+	stage.work_result = ret_result;
+	work->free = work_free;
+	return work;
+}
+
+bool copies_are_being_made(const struct copies *copies)
+{
+	(void)copies;
+	return stage.work;
+}
+
+int copies_begin_for_client(struct copies *copies, int *fd, struct call_work **work)
+{
+	(void)copies;
+	promise(!stage.work && *fd >= 0 && *work);
+	if (stage.hiding_fails)
+		return -EAGAIN;
+	stage.filled_fd = steal_fd(fd);
+	stage.work = steal_pointer(work);
+	return 0;
+}
+
+static void worker_end(int result)
+{
+	if (!stage.work)
+		return;
+	stage.needs_worker = stage.needs_worker && result < 0;
+	*stage.work_result = result;
+	work_free(steal_pointer(&stage.work));
+	close_fd(&stage.filled_fd);
 }
 
 void disk_count_filled_file(struct disk *disk, int fd)
@@ -238,7 +286,7 @@ uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit)
 {
 	promise(disk != NULL);
 	*ret_limit = 1000;
-	return stage.hiding_fails ? UINT64_MAX : 500;
+	return stage.hiding_fails ? UINT64_MAX : stage.needs_worker ? COPYING_INLINE_BYTES_MAX : 500;
 }
 
 void disk_add_filled_bytes(struct disk *disk, uint64_t bytes)
@@ -478,6 +526,10 @@ static void stage_play(const struct script_segment *segment)
 		stage.is_missing = segment->which & 1;
 	} else if (segment->op == 'q') {
 		stage.spawner_waits = segment->which & 1;
+	} else if (segment->op == 'w') {
+		stage.needs_worker = segment->which & 1;
+	} else if (segment->op == 'x') {
+		worker_end(segment->which & 1 ? -ENOSPC : 0);
 	} else if (segment->op == 't') {
 		stage.passed_s += segment->which % 100;
 	}
@@ -488,6 +540,7 @@ static bool session_turn(void)
 {
 	for (int i = 0; i < 2; i++) {
 		session_handle_ready_fds(stage.session);
+		session_answer_waiting_clients(stage.session);
 		(void)session_handle_deadlines(stage.session, io_read_clock_ns());
 		check_session();
 	}
@@ -502,7 +555,7 @@ static void session_begin_played(const struct session_options *options)
 	stage.sandbox.disk = (struct disk *)&stage; /* only its address is seen */
 	promise(session_create(options, &launch, &stage.session) == 0);
 	stage.spawner_fd = dup(launch.spawner.socket_fd);
-	promise(stage.spawner_fd >= 0 && session_begin(stage.session, &stage.sandbox, NULL, FIRST_PID) == 0);
+	promise(stage.spawner_fd >= 0 && session_begin(stage.session, &stage.sandbox, NULL, NULL, FIRST_PID) == 0);
 }
 
 static int listen_at_abstract_name(void)
@@ -540,6 +593,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		goes_on = session_turn();
 	}
 	session_end_programs(stage.session);
+	worker_end(-ECANCELED);
 	session_free(stage.session);
 	for (size_t i = 0; i < CLIENTS; i++)
 		cleanup_close(&stage.client_fd[i]);

@@ -6,7 +6,7 @@
  *     unfilled  the placeholders as they were made, sorted by inode number (struct copy_placeholder)
  *     fills     what became of them (struct fill_record): written before a file is changed, and again afterwards
  *
- * The supervisor fills what the program opens, in its thread; callgate ws and checkpoints fill what the program has
+ * The supervisor fills what the program opens; callgate ws and checkpoints fill what the program has
  * moved or linked without opening it.
  */
 #ifndef CALLGATE_VIEW_COPY_FILL_H

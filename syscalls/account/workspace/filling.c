@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +14,6 @@
 #include "syscalls/call/work.h"
 #include "view/copy/fill.h"
 #include "view/private.h"
-
-#define FILLING_PAUSE_US 1000 /* between two looks whether the worker has ended */
 
 bool filling_is_possible(const struct call *call)
 {
@@ -47,15 +44,14 @@ struct filling_work {
 	struct call_work work;
 	struct view_fill fill;
 	struct sandbox *sandbox; /* borrowed */
+	int *result;             /* borrowed; NULL: it is not wanted */
 };
 
 static int64_t filling_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct filling_work *filling = (struct filling_work *)work;
-	const int r = view_fill_file(&filling->fill, fd, &(const struct io_go_on){go_on, ctx});
 
-	atomic_store(&filling->sandbox->is_filling, false);
-	return r;
+	return view_fill_file(&filling->fill, fd, &(const struct io_go_on){go_on, ctx});
 }
 
 static void filling_end_work(struct call_work *work, int fd, int64_t result)
@@ -64,43 +60,49 @@ static void filling_end_work(struct call_work *work, int fd, int64_t result)
 
 	if (result == 0)
 		disk_count_filled_file(filling->sandbox->disk, fd);
+	if (filling->result)
+		*filling->result = (int)result;
 }
 
 static void filling_free_work(struct call_work *work)
 {
 	struct filling_work *filling = (struct filling_work *)work;
 
-	atomic_store(&filling->sandbox->is_filling, false); /* also if it was never run */
+	filling->sandbox->is_filling = false;
 	close_fd(&filling->fill.source_fd);
 	free(filling);
+}
+
+struct call_work *filling_create_work(struct sandbox *sandbox, struct view_fill *fill, int *ret_result)
+{
+	struct filling_work *filling = malloc(sizeof(*filling));
+
+	if (!filling)
+		return NULL;
+	*filling = (struct filling_work){
+		.work = {.run = filling_run_work, .end = filling_end_work, .free = filling_free_work},
+		.fill = *fill,
+		.sandbox = sandbox,
+		.result = ret_result};
+	fill->source_fd = -1;
+	sandbox->is_filling = true;
+	return &filling->work;
 }
 
 /* Lets a worker fill the file, after which the call is judged again. Takes fill->source_fd. -ECANCELED; or -errno. */
 static int filling_give_to_worker(struct call *call, int fd, struct view_fill *fill)
 {
-	struct filling_work *filling = malloc(sizeof(*filling));
-	const int copied = filling ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	_cleanup_close_ int copied = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct call_work *work = copied < 0 ? NULL : filling_create_work(call->sandbox, fill, NULL);
 
-	if (copied < 0) {
+	if (!work) {
 		close_fd(&fill->source_fd);
-		free(filling);
 		return -ENOMEM;
 	}
-	*filling = (struct filling_work){
-		.work = {.run = filling_run_work, .end = filling_end_work, .free = filling_free_work},
-		.fill = *fill,
-		.sandbox = call->sandbox};
-	atomic_store(&call->sandbox->is_filling, true);
 	call->outcome.kind = OUTCOME_COPY_FIRST;
-	call->outcome.fd = copied;
-	call->outcome.blocking_work = &filling->work;
+	call->outcome.fd = steal_fd(&copied);
+	call->outcome.blocking_work = work;
 	return -ECANCELED;
-}
-
-void filling_await_worker(const struct sandbox *sandbox)
-{
-	while (atomic_load(&sandbox->is_filling))
-		(void)usleep(FILLING_PAUSE_US);
 }
 
 /* ---- any file ---- */
@@ -128,7 +130,7 @@ static int filling_fill(struct call *call, int fd, bool for_change)
 	/* A program's content is needed to judge it. */
 	if (call_is_only_judged(call) && call->row->basis != BASIS_EXEC)
 		return 0;
-	if (atomic_load(&call->sandbox->is_filling)) {
+	if (call->sandbox->is_filling) {
 		call->outcome.kind = OUTCOME_COPY_FIRST; /* it waits for that of another call */
 		return -ECANCELED;
 	}

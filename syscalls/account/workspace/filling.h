@@ -28,8 +28,13 @@ int filling_complete_file(struct call *call, int fd, bool for_change);
  */
 int filling_complete_directory(struct call *call, int fd);
 
-/* Waits until no worker fills a file. For what is no call and uses what is known of placeholders. */
-void filling_await_worker(const struct sandbox *sandbox);
+struct call_work;
+
+/*
+ * Makes the work of a worker thread that fills a file (view_begin_fill()), and sets sandbox->is_filling until the work
+ * is freed. Takes fill->source_fd. *ret_result: set when it was done, to 0 or -errno; may be NULL. NULL: no memory.
+ */
+struct call_work *filling_create_work(struct sandbox *sandbox, struct view_fill *fill, int *ret_result);
 
 /* A placeholder that a call empties: it needs no content. */
 struct filling_emptied {

@@ -212,5 +212,67 @@ session exec "$id" -- /bin/sh -c "$reads" >"$T/filled" || fail "looked: $(cat "$
 wait $checker || fail "looked: $(cat "$T/out")"
 session stop "$id"
 discard_all
+# A file that a client looks at is filled while others are answered, also while the programs are stopped; and a client
+# that has the workspace gets it when that is done. Clients may hang up, and the session may end meanwhile.
+looks() # PYTHON: with connect(), says(), blocks(), begun()
+{
+	id=$(session create --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin) || die "no session"
+	"$PYTHON" - "$(echo "$TMPDIR"/callgate-*/session-"$id")" \
+		"$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy/large)" "$W/large" >"$T/out" 2>&1 <<END ||
+import array, json, os, socket, sys, time
+def connect():
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.connect(sys.argv[1])
+    return client
+def says(client, **what):
+    client.send(json.dumps(what).encode())
+def hears(client):
+    text, fds, _, _ = socket.recv_fds(client, 65536, 8)
+    return json.loads(text), fds
+def blocks():
+    return os.stat(sys.argv[2]).st_blocks
+def begun():
+    end = time.monotonic() + 60
+    while blocks() == 0:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+looker, other, large = connect(), connect(), os.stat(sys.argv[3])
+$1
+END
+		fail "a look: $(cat "$T/out")"
+	session stop "$id" >"$T/out" 2>&1 || fail "a look: $(cat "$T/out")"
+	discard_all
+}
+answered="says(looker, op='look', path='large')
+begun()
+before = blocks()
+says(other, op='list')
+assert 'programs' in hears(other)[0]
+after = blocks()
+reply, fds = hears(looker)
+assert before == blocks() or after < blocks(), (before, after)
+assert os.fstat(fds[0]).st_size == large.st_size and blocks() * 512 >= large.st_size, (reply, blocks())"
+looks "$answered"
+looks "says(other, op='pause', paused=True)
+assert hears(other)[0]['paused']
+$answered"
+looks "says(other, op='pause', paused=True)
+assert hears(other)[0]['paused']
+says(looker, op='look', path='large')
+begun()
+third = connect()
+says(third, **{'op': 'workspace', 'for': 'checkpoint'})
+reply, fds = hears(third)
+assert len(fds) > 0 and blocks() * 512 >= large.st_size, (reply, blocks())
+assert 'path' in hears(looker)[0]
+says(third, op='release')
+hears(third)"
+looks "says(looker, op='look', path='large')
+says(other, op='look', path='large')
+begun()
+looker.close()
+assert len(hears(other)[1]) == 1 and blocks() * 512 >= large.st_size"
+looks "says(looker, op='look', path='large')
+begun()"
 cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"
 exit $live_failed
