@@ -131,8 +131,8 @@ static int beside_rename(const struct beside *beside, const char *name, const ch
 		r = beside_format_name(name, word, number, ret_name);
 		if (r == 0 && beside_is_in_layer(beside, ret_name))
 			r = -EEXIST;
-		if (r == 0 && renameat2(beside->dir_fd, temporary, beside->dir_fd, ret_name, RENAME_NOREPLACE) < 0)
-			r = -errno;
+		if (r == 0)
+			r = place_give_name(beside->dir_fd, temporary, ret_name);
 	}
 	return r;
 }

@@ -30,15 +30,6 @@ static int replacement_exchange(const struct replacement *replacement)
 		       : 0;
 }
 
-/* Gives what has the temporary name the other one, which no entry has. 0 or -errno. */
-static int replacement_give_name(const struct replacement *replacement)
-{
-	return renameat2(replacement->dir_fd, replacement->temporary, replacement->dir_fd, replacement->name,
-			 RENAME_NOREPLACE) < 0
-		       ? -errno
-		       : 0;
-}
-
 /*
  * True for an error of a file system that cannot exchange these entries: some can exchange none, and overlayfs can move
  * no directory of a lower layer.
@@ -98,7 +89,7 @@ int replacement_end(struct replacement *replacement, const struct workspace_chan
 		return -errno;
 	if (replacement->is_exchanged)
 		return 0;
-	r = replacement_give_name(replacement);
+	r = place_give_name(replacement->dir_fd, replacement->temporary, replacement->name);
 	replacement->is_unfinished = r < 0;
 	return r;
 }
@@ -215,7 +206,7 @@ static int replacement_recover_old(const struct workspace_layer *layer, const ch
 	int r;
 
 	if (!io_may_have_name(dir_fd, replacement->name)) /* the new one was removed since */
-		return replacement_give_name(replacement);
+		return place_give_name(replacement->dir_fd, replacement->temporary, replacement->name);
 	if (is_dir && unlinkat(dir_fd, replacement->temporary, AT_REMOVEDIR) == 0)
 		return 0; /* all that was in it is removed */
 	r = replacement_check_entry(&check, dir_fd, replacement->name, layer->upper_fd, path);
@@ -252,7 +243,8 @@ int replacement_recover(const struct workspace_layer *layer, const char *path, c
 	if (S_ISDIR(found.st_mode) != S_ISDIR(new.st_mode)) /* of the old and the new one, one is a directory */
 		r = replacement_recover_old(layer, path, &replacement, S_ISDIR(found.st_mode));
 	else if (is_made && !io_may_have_name(replacement.dir_fd, replacement.name))
-		r = replacement_give_name(&replacement); /* they could not be exchanged, and the old one is removed */
+		r = place_give_name(replacement.dir_fd, replacement.temporary,
+				    replacement.name); /* they could not be exchanged, and the old one is removed */
 	else
 		r = replacement_remove_new_in(layer, replacement.dir_fd, path, temporary, is_made);
 	return r < 0 ? r : 1;

@@ -92,16 +92,38 @@ done
 
 # The file system cannot exchange two entries: the new one waits beside the old one until that has gone.
 alone='rm -r d2f; echo new >d2f'
-for inject in when=1 when=1..2; do
+for inject in renameat2:error=EINVAL:when=1 renameat2:error=EINVAL; do
 	play "$alone"
-	strace -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EINVAL:$inject \
+	more=()
+	[ "${inject%:when=1}" != "$inject" ] || more=(-e inject=linkat:error=EIO)
+	strace -qq -o /dev/null -e trace=renameat2,linkat -e "inject=$inject" "${more[@]}" \
 		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
 	status=$?
-	[ $inject = when=1 ] && [ $status != 0 ] && fail "no exchange: $(cat "$T/said")"
-	[ $inject != when=1 ] && [ $status != 125 ] && fail "no exchange, no renaming: $(cat "$T/said")"
+	[ ${#more[@]} != 0 ] || [ $status = 0 ] || fail "no exchange: $(cat "$T/said")"
+	[ ${#more[@]} = 0 ] || [ $status = 125 ] || fail "no exchange, no renaming: $(cat "$T/said")"
 	ws recover "$id" >/dev/null 2>&1 || fail "no exchange: recover"
 	[ "$(cat "$W/d2f")" = new ] || fail "no exchange, $inject: $(ls -lR "$W")"
 	ws discard "$id" || fail "no exchange: discard"
+done
+
+# It has no RENAME_NOREPLACE either, as NFS.
+no_flags=(-e trace=renameat2,unlinkat -e inject=renameat2:error=EINVAL)
+play
+echo mine >"$W/other"
+strace -qq -o /dev/null "${no_flags[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
+{ [ $? = 3 ] && [ "$(cat "$W/other")" = mine ] && [ -e "$W/other.theirs" ]; } ||
+	fail "no flags, a conflict: $(ls -lR "$W") $(cat "$T/said")"
+rm "$W"/other*
+strace -qq -o "$T/trace" "${no_flags[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said" ||
+	fail "no flags: $(cat "$T/out" "$T/said")"
+ends "no flags" ""
+for ((n = 1; n <= 4; n++)); do
+	play
+	strace -qq -o "$T/trace" "${no_flags[@]}" -e inject=unlinkat:signal=KILL:when=$n \
+		"$CALLGATE" ws apply "$id" >"$T/out" 2>&1 &
+	wait $! 2>/dev/null
+	grep -q KILL "$T/trace" || fail "no flags: not killed at $n: $(cat "$T/trace" "$T/out")"
+	ends "no flags, killed at unlinkat $n" unlinkat
 done
 
 # An entry appears in the old directory meanwhile, or one that is to be deleted changes: all of it stays.
