@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/times.h"
+#include "workspace/dirs.h"
 
 void replacement_release(struct replacement *replacement)
 {
@@ -106,12 +109,22 @@ void replacement_take_back(struct replacement *replacement)
 
 /* ---- removing the new one ---- */
 
-/* What is compared with the layer. */
+/* A new entry that is compared with the layer, and removed. A hostile program may have nested it deeply. */
 struct replacement_check {
-	const char *temporary; /* the name of the new entry */
+	const struct workspace_layer *layer;
+	int dir_fd;            /* of the directory that it is in */
+	const char *path;      /* its path in the layer */
+	const char *temporary; /* its name */
 	bool is_made;          /* it is complete; else the last file may be half-made */
-	bool removes;          /* what is as in the layer is removed */
+	struct name_list dirs, others; /* paths below it of what is in it; directories above others first */
 };
+
+static void replacement_check_release(struct replacement_check *check)
+{
+	name_list_release(&check->dirs);
+	name_list_release(&check->others);
+}
+#define _cleanup_replacement_check_ __attribute__((cleanup(replacement_check_release)))
 
 /* True for a name of a file that is being made: that of the new entry itself, or .callgate-ID in it. */
 static bool replacement_is_half_made(const struct replacement_check *check, const char *name)
@@ -122,69 +135,97 @@ static bool replacement_is_half_made(const struct replacement_check *check, cons
 	       (check->temporary[len] == '\0' || check->temporary[len] == '.');
 }
 
-static int replacement_check_entry(const struct replacement_check *check, int dir_fd, const char *name,
-				   int upper_dir_fd, const char *path);
-
-/* As replacement_check_entry(), of what is in a directory. */
-static int replacement_check_dir(const struct replacement_check *check, int dir_fd, const char *name, int upper_fd)
-{
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, name));
-	const struct dirent *entry;
-	int r = dir ? 0 : -errno;
-
-	while (dir && r == 0 && (entry = io_read_entry(dir, &r)))
-		r = replacement_check_entry(check, dirfd(dir), entry->d_name, upper_fd, entry->d_name);
-	return r;
-}
-
-/* As replacement_check_entry(), without removing. st: of the entry. */
-static int replacement_compare(const struct replacement_check *check, int dir_fd, const char *name,
-			       const struct stat *st, int upper_dir_fd, const char *path)
-{
-	_cleanup_close_ int upper_fd = workspace_open_entry(upper_dir_fd, path);
-	struct stat upper;
-
-	if (upper_fd < 0)
-		return place_is_without_dir(upper_fd) ? -ESTALE : upper_fd;
-	if (fstat(upper_fd, &upper) < 0)
-		return -errno;
-	if (((st->st_mode ^ upper.st_mode) & S_IFMT) != 0)
-		return -ESTALE;
-	if (S_ISDIR(st->st_mode))
-		return replacement_check_dir(check, dir_fd, name, upper_fd);
-	return st->st_size == upper.st_size && times_compare(&st->st_mtim, &upper.st_mtim) == 0 ? 0 : -ESTALE;
-}
-
 /*
- * Whether an entry, with all that is in it, is as the layer has it at a path: then nothing is lost when it is removed.
- * 0, -ESTALE or -errno.
+ * Whether an entry is as the layer has it at a path below upper_fd: then nothing is lost when it is removed. What is in
+ * a directory is not looked at. 0, -ESTALE or -errno.
  */
-static int replacement_check_entry(const struct replacement_check *check, int dir_fd, const char *name,
-				   int upper_dir_fd, const char *path)
+static int replacement_compare(const struct replacement_check *check, int dir_fd, const char *name, int upper_fd,
+			       const char *path, bool *ret_is_dir)
 {
-	struct stat st;
-	bool is_dir;
-	int r = 0;
+	_cleanup_close_ int fd = -1;
+	struct stat st, upper;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	is_dir = S_ISDIR(st.st_mode);
-	if (is_dir || !replacement_is_half_made(check, name))
-		r = replacement_compare(check, dir_fd, name, &st, upper_dir_fd, path);
-	if (r == 0 && check->removes && unlinkat(dir_fd, name, is_dir ? AT_REMOVEDIR : 0) < 0)
+	*ret_is_dir = S_ISDIR(st.st_mode);
+	if (!*ret_is_dir && replacement_is_half_made(check, name))
+		return 0;
+	fd = workspace_open_entry(upper_fd, path);
+	if (fd < 0)
+		return place_is_without_dir(fd) ? -ESTALE : fd;
+	if (fstat(fd, &upper) < 0)
 		return -errno;
+	if (((st.st_mode ^ upper.st_mode) & S_IFMT) != 0)
+		return -ESTALE;
+	return *ret_is_dir || (st.st_size == upper.st_size && times_compare(&st.st_mtim, &upper.st_mtim) == 0)
+		       ? 0
+		       : -ESTALE;
+}
+
+/* Compares what is in a directory of the new entry, and adds it to the lists. upper_fd: of the layer. 0 or -errno. */
+static int replacement_check_dir(struct replacement_check *check, int new_fd, int upper_fd, const char *dir_path)
+{
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(dirs_open(new_fd, dir_path));
+	const struct dirent *entry;
+	int r = dir ? 0 : -errno;
+
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
+		char path[PATH_MAX];
+		bool is_dir = false;
+
+		if (path_append_name(dir_path, entry->d_name, path) < 0)
+			return -ESTALE;
+		r = replacement_compare(check, dirfd(dir), entry->d_name, upper_fd, path, &is_dir);
+		if (r == 0)
+			r = name_list_add(is_dir ? &check->dirs : &check->others, path);
+	}
 	return r;
 }
 
-/* As replacement_remove_new(), in an open directory. */
-static int replacement_remove_new_in(const struct workspace_layer *layer, int dir_fd, const char *path,
-				     const char *temporary, bool is_made)
+/* Compares and removes one entry, which is in a directory of the new one. 0 or -errno. */
+static int replacement_remove_one(const struct replacement_check *check, int new_fd, int upper_fd, const char *path)
 {
-	struct replacement_check check = {.temporary = temporary, .is_made = is_made};
-	int r = replacement_check_entry(&check, dir_fd, temporary, layer->upper_fd, path);
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(new_fd, path, &name);
+	bool is_dir = false;
+	int r = dir < 0 ? dir : replacement_compare(check, dir, name, upper_fd, path, &is_dir);
 
-	check.removes = true;
-	return r < 0 ? r : replacement_check_entry(&check, dir_fd, temporary, layer->upper_fd, path);
+	return r < 0 ? r : unlinkat(dir, name, is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
+}
+
+/* Checks all that is in a new directory, and removes it if `removes`. 0 or -errno. */
+static int replacement_check_tree(struct replacement_check *check, bool removes)
+{
+	_cleanup_close_ int new = io_open_dir(check->dir_fd, check->temporary);
+	_cleanup_close_ int upper = workspace_open_entry(check->layer->upper_fd, check->path);
+	int r = new < 0 ? new : upper < 0 ? upper : replacement_check_dir(check, new, upper, "");
+
+	for (size_t i = 0; r == 0 && i < check->dirs.count; i++)
+		r = replacement_check_dir(check, new, upper, check->dirs.name[i]);
+	for (size_t i = 0; removes && r == 0 && i < check->others.count; i++)
+		r = replacement_remove_one(check, new, upper, check->others.name[i]);
+	for (size_t i = check->dirs.count; removes && r == 0 && i > 0; i--)
+		r = replacement_remove_one(check, new, upper, check->dirs.name[i - 1]);
+	return r;
+}
+
+/*
+ * Whether an entry with a temporary name, with all that is in it, is as the layer has it at a path; removes it then if
+ * `removes`. 0, -ESTALE or -errno.
+ */
+static int replacement_check_new(const struct workspace_layer *layer, int dir_fd, const char *path,
+				 const char *temporary, bool is_made, bool removes)
+{
+	_cleanup_replacement_check_ struct replacement_check check = {
+		.layer = layer, .dir_fd = dir_fd, .path = path, .temporary = temporary, .is_made = is_made};
+	bool is_dir = false;
+	int r = replacement_compare(&check, dir_fd, temporary, layer->upper_fd, path, &is_dir);
+
+	if (r == 0 && is_dir)
+		r = replacement_check_tree(&check, removes);
+	if (r < 0 || !removes)
+		return r;
+	return unlinkat(dir_fd, temporary, is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
 }
 
 int replacement_remove_new(const struct workspace_layer *layer, const char *path, const char *temporary)
@@ -192,7 +233,7 @@ int replacement_remove_new(const struct workspace_layer *layer, const char *path
 	const char *name;
 	_cleanup_close_ int dir = place_open_parent(layer->base_fd, path, &name);
 
-	return dir < 0 ? dir : replacement_remove_new_in(layer, dir, path, temporary, true);
+	return dir < 0 ? dir : replacement_check_new(layer, dir, path, temporary, true, true);
 }
 
 /* ---- after an interruption ---- */
@@ -201,7 +242,6 @@ int replacement_remove_new(const struct workspace_layer *layer, const char *path
 static int replacement_recover_old(const struct workspace_layer *layer, const char *path,
 				   const struct replacement *replacement, bool is_dir)
 {
-	const struct replacement_check check = {.temporary = replacement->temporary, .is_made = true};
 	const int dir_fd = replacement->dir_fd;
 	int r;
 
@@ -209,10 +249,10 @@ static int replacement_recover_old(const struct workspace_layer *layer, const ch
 		return place_give_name(replacement->dir_fd, replacement->temporary, replacement->name);
 	if (is_dir && unlinkat(dir_fd, replacement->temporary, AT_REMOVEDIR) == 0)
 		return 0; /* all that was in it is removed */
-	r = replacement_check_entry(&check, dir_fd, replacement->name, layer->upper_fd, path);
+	r = replacement_check_new(layer, dir_fd, path, replacement->name, true, false);
 	if (r == 0)
 		r = replacement_exchange(replacement);
-	return r < 0 ? r : replacement_remove_new_in(layer, dir_fd, path, replacement->temporary, true);
+	return r < 0 ? r : replacement_check_new(layer, dir_fd, path, replacement->temporary, true, true);
 }
 
 /* Reads the status of the new entry in the layer. 0 or -errno. */
@@ -246,6 +286,6 @@ int replacement_recover(const struct workspace_layer *layer, const char *path, c
 		r = place_give_name(replacement.dir_fd, replacement.temporary,
 				    replacement.name); /* they could not be exchanged, and the old one is removed */
 	else
-		r = replacement_remove_new_in(layer, replacement.dir_fd, path, temporary, is_made);
+		r = replacement_check_new(layer, replacement.dir_fd, path, temporary, is_made, true);
 	return r < 0 ? r : 1;
 }

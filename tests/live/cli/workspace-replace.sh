@@ -107,7 +107,7 @@ for inject in renameat2:error=EINVAL:when=1 renameat2:error=EINVAL; do
 done
 
 # It has no RENAME_NOREPLACE either, as NFS.
-no_flags=(-e trace=renameat2,unlinkat -e inject=renameat2:error=EINVAL)
+no_flags=(-e "trace=renameat2,unlinkat" -e inject=renameat2:error=EINVAL)
 play
 echo mine >"$W/other"
 strace -qq -o /dev/null "${no_flags[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
@@ -125,6 +125,26 @@ for ((n = 1; n <= 4; n++)); do
 	grep -q KILL "$T/trace" || fail "no flags: not killed at $n: $(cat "$T/trace" "$T/out")"
 	ends "no flags, killed at unlinkat $n" unlinkat
 done
+
+# A new directory that the program has nested deeper than this process may have open files is removed, too.
+# shellcheck disable=SC2016 # the inner shell's
+deep='rm f2d; mkdir f2d; cd f2d; i=0; while [ $i -lt 400 ]; do mkdir x; cd x; i=$((i + 1)); done; echo new >new'
+play "$deep"
+(
+	ulimit -n 200
+	strace -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EPERM:when=1 \
+		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
+) && fail "deep: nothing failed"
+[ -z "$(find "$W" -maxdepth 1 -name '.callgate-*')" ] || fail "deep: left: $(ls -A "$W") $(tail -c 200 "$T/said")"
+strace -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:signal=KILL:when=1 \
+	"$CALLGATE" ws apply "$id" >"$T/out" 2>&1 &
+wait $! 2>/dev/null
+[ -n "$(find "$W" -maxdepth 1 -name '.callgate-*')" ] || fail "deep: not killed: $(ls -A "$W")"
+(ulimit -n 200 && ws recover "$id" >"$T/out" 2>&1) || fail "deep: recover: $(cat "$T/out")"
+[ "$(content f2d)" = "${old[f2d]}" ] || fail "deep: $(ls -A "$W")"
+(ulimit -n 200 && ws apply "$id" >"$T/out" 2>&1) || fail "deep: again: $(cat "$T/out")"
+[ "$(find "$W/f2d" -name new -exec cat {} +)" = new ] || fail "deep: not applied"
+ws discard "$id" || fail "deep: discard"
 
 # An entry appears in the old directory meanwhile, or one that is to be deleted changes: all of it stays.
 for change in 'echo mine >d2f/mine' 'echo mine >d2f/a' 'mkdir d2f/k/mine; echo mine >d2f/mine' 'echo mine >d2f/k/b'; do
