@@ -103,6 +103,7 @@ class Inspector:
         self.names = Names()
         self.findings = findings
         self.decoded, self.fetched, self.sockets = set(), set(), set()
+        self.said = {}  # by once()
         self.imports_network = False
         self.called = {id(node.func) for node in self.nodes if isinstance(node, ast.Call)}
         self.files = Files(self.names, lambda node: self.comes_from(node, FETCHES, self.fetched))
@@ -113,6 +114,13 @@ class Inspector:
         self.findings.attempt(1, self.files.learn, self.nodes)
 
     # ---- where values come from ----
+
+    def once(self, look, node, *rest):
+        """What a method says of an expression: many calls that are given functions share their arguments."""
+        key = look.__name__, id(node), tuple(map(id, rest))
+        if key not in self.said:
+            self.said[key] = node, look(node, *rest)  # with the node, another one does not get its id
+        return self.said[key][1]
 
     def comes_from(self, node, table, known):
         """Whether an expression calls a function of the table, or uses a name whose value comes from one."""
@@ -282,9 +290,9 @@ class Inspector:
         self.findings.add(node.lineno, "dynamic", describe(node))
         for value in node.args if is_runner else []:
             text = self.names.text_of(value)
-            if self.comes_from(value, FETCHES, self.fetched):
+            if self.once(self.comes_from, value, FETCHES, self.fetched):
                 self.findings.add(node.lineno, "download-run", describe(node))
-            elif self.is_decoded(value):
+            elif self.once(self.is_decoded, value):
                 self.findings.add(node.lineno, "obfuscated", text or describe(node))
             if text and value is node.args[0]:
                 self.look_at_inner_program(node.lineno, text)
@@ -320,9 +328,9 @@ class Inspector:
         """The arguments of a call that starts a program."""
         items = find_command(name, node, self.names, self.paths.lists)
         sources = items + node.args
-        if any(self.comes_from(item, FETCHES, self.fetched) for item in sources):
+        if any(self.once(self.comes_from, item, FETCHES, self.fetched) for item in sources):
             self.findings.add(node.lineno, "download-run", describe(node))
-        elif any(self.is_decoded(item) for item in sources):
+        elif any(self.once(self.is_decoded, item) for item in sources):
             self.findings.add(node.lineno, "obfuscated", describe(node))
         texts = [self.paths.path_of(item) for item in items]
         if texts and texts[0]:

@@ -12,8 +12,7 @@ NAMED_ARGUMENTS = ("args", "kwds", "kwargs")  # keywords with what the function 
 
 def make_call(function, arguments, keywords, place):
     """The call of a function that another one makes, in the place of what has it made."""
-    call = ast.Call(func=function, args=arguments, keywords=keywords)
-    return ast.fix_missing_locations(ast.copy_location(call, place))
+    return ast.copy_location(ast.Call(func=function, args=arguments, keywords=keywords), place)
 
 
 def list_elements(node):
@@ -23,17 +22,20 @@ def list_elements(node):
 def find_calls(node, names, is_of_note):
     """
     The calls that a call has made of functions of note which it is given, with the other arguments: partial(os.system,
-    "x"), Thread(target=os.system, args=("x",)), map(eval, ["x"]), methodcaller("system", "x")(os).
+    "x"), Thread(target=os.system, args=("x",)), map(eval, ["x"]), methodcaller("system", "x")(os). Of f(eval, x, eval,
+    y) it is one call, eval(x, eval, y).
     """
     called = names.resolve(node.func)
     if called in ASK_ONLY:
         return []
     keywords = [word for word in node.keywords if word.arg]
     given = [element for word in keywords if word.arg in NAMED_ARGUMENTS for element in list_elements(word.value)]
-    calls = []
+    calls, made = [], set()
     keywords = keywords[:ELEMENTS_MAX]
     for at, value in enumerate(node.args[:ELEMENTS_MAX]):
-        if is_of_note(names.resolve(value)):
+        name = names.resolve(value)
+        if name not in made and is_of_note(name):
+            made.add(name)
             rest = [element for item in node.args[at + 1 :][:ELEMENTS_MAX] for element in list_elements(item)]
             rest = rest[:ELEMENTS_MAX]
             if not calls and re.search(r"(^|\.)i?map(_async)?$", called or ""):  # one call for each element
@@ -46,7 +48,7 @@ def find_calls(node, names, is_of_note):
     if called == "operator.methodcaller()" and isinstance(node.func, ast.Call) and node.func.args and node.args:
         name = names.text_of(node.func.args[0])
         if name and name.isidentifier():
-            function = ast.Attribute(value=node.args[0], attr=name, ctx=ast.Load())
+            function = ast.copy_location(ast.Attribute(value=node.args[0], attr=name, ctx=ast.Load()), node)
             calls.append(make_call(function, node.func.args[1:], node.func.keywords, node))
     return calls
 

