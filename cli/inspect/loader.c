@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,28 @@
 #include "base/text.h"
 #include "cli/host/libraries.h"
 
-/* Loaders of the distributions, of all architectures. */
+/* Loaders of the distributions, of all architectures; besides those of musl. */
 static const char *const loaders[] = {
-	"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux.so.2",        "/lib/ld-linux-aarch64.so.1",
-	"/lib/ld-musl-x86_64.so.1",    "/lib/ld-musl-aarch64.so.1", "/lib/ld-linux-armhf.so.3",
+	"/lib64/ld-linux-x86-64.so.2",
+	"/lib/ld-linux.so.2",
+	"/libx32/ld-linux-x32.so.2",
+	"/lib/ld-linux-aarch64.so.1",
+	"/lib/ld-linux-armhf.so.3",
+	"/lib/ld-linux.so.3", /* armel */
+	"/lib/ld-linux-riscv64-lp64d.so.1",
+	"/lib64/ld-linux-loongarch-lp64d.so.1",
+	"/lib64/ld64.so.2", /* ppc64el */
+	"/lib/ld64.so.1",   /* s390x */
 };
+
+#define MUSL_LOADERS "/lib/ld-musl-*.so.1"
 
 /* The file that is judged. */
 struct loading {
 	const struct inspect_subject *subject;
 	const char *file; /* its canonical path; NULL: unknown */
 	struct inspect_findings *findings;
+	char *musl;           /* musl's loader, which loads the file; owned; NULL: it is another one */
 	struct cli_list dirs; /* where libraries are looked for: search paths of the file, then the system's */
 	unsigned char ident[EI_NIDENT + 4]; /* of the file: class, byte order and machine */
 };
@@ -109,6 +121,8 @@ static int loading_take_path(struct loading *loading, const char *list)
 /* The path at which the loader finds a library. Owned; NULL: nowhere, or no memory. */
 static char *loading_find_library(const struct loading *loading, const char *name)
 {
+	if (loading->musl && libraries_are_in_musl_loader(name))
+		return loading_is_alike(loading, loading->musl) ? strdup(loading->musl) : NULL;
 	if (strchr(name, '/'))
 		return loading_is_alike(loading, name) ? strdup(name) : NULL;
 	for (size_t i = 0; i < loading->dirs.count; i++) {
@@ -140,6 +154,8 @@ static int loading_judge_library(struct loading *loading, size_t at)
 
 static int loading_judge_loader(struct loading *loading, const char *loader)
 {
+	if (libraries_is_musl_loader(loader))
+		return 0;
 	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++)
 		if (strcmp(loaders[i], loader) == 0)
 			return 0;
@@ -157,6 +173,40 @@ static int loading_judge_mode(struct loading *loading)
 	return inspect_findings_add(loading->findings, INSPECT_SET_ID, 0, what);
 }
 
+/* Finds one of musl's loaders that is of the file's machine. Owned; NULL: there is none, or no memory. */
+static char *loading_find_musl(const struct loading *loading)
+{
+	char *path = NULL;
+	glob_t all = {0};
+
+	(void)glob(MUSL_LOADERS, 0, NULL, &all); /* on failure, there are none */
+	for (size_t i = 0; !path && i < all.gl_pathc; i++)
+		if (loading_is_alike(loading, all.gl_pathv[i]))
+			path = strdup(all.gl_pathv[i]);
+	globfree(&all);
+	return path;
+}
+
+/* Whether it is musl's loader that loads the file: by PT_INTERP or, of a library, by the C library that it needs. */
+static void loading_take_musl(struct loading *loading)
+{
+	const struct inspect_findings *findings = loading->findings;
+	bool has_loader = false, needs_musl = false;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct inspect_finding *finding = &findings->item[i];
+
+		has_loader = has_loader || finding->kind == INSPECT_LOADER;
+		if (finding->kind == INSPECT_LOADER && !loading->musl && libraries_is_musl_loader(finding->what))
+			loading->musl = strdup(finding->what);
+		if (finding->kind == INSPECT_NEEDS && (strcmp(finding->what, "libc.so") == 0 ||
+						       strncmp(finding->what, "libc.musl-", strlen("libc.musl-")) == 0))
+			needs_musl = true;
+	}
+	if (!has_loader && needs_musl)
+		loading->musl = loading_find_musl(loading);
+}
+
 /* Judges the findings that the parser made; further ones are added behind them. */
 static int loading_judge(struct loading *loading)
 {
@@ -166,8 +216,10 @@ static int loading_judge(struct loading *loading)
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (loading->findings->item[i].kind == INSPECT_RPATH)
 			r = loading_take_path(loading, loading->findings->item[i].what);
+	loading_take_musl(loading);
 	if (r == 0)
-		r = libraries_list_directories(&loading->dirs);
+		r = loading->musl ? libraries_list_musl_directories(loading->musl, &loading->dirs)
+				  : libraries_list_directories(&loading->dirs);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		if (loading->findings->item[i].kind == INSPECT_NEEDS)
 			r = loading_judge_library(loading, i);
@@ -185,6 +237,7 @@ int inspect_judge_loading(const struct inspect_subject *subject, struct inspect_
 
 	if (pread(subject->fd, loading.ident, sizeof(loading.ident), 0) == (ssize_t)sizeof(loading.ident))
 		r = loading_judge(&loading);
+	free(loading.musl);
 	cli_list_release(&loading.dirs);
 	return r;
 }

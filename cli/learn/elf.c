@@ -110,6 +110,8 @@ static int elf_find_library(struct elf_search *search, const struct elf_file *fi
 {
 	int r = 0;
 
+	if (search->has_musl && libraries_are_in_musl_loader(name))
+		return 0;
 	if (*name == '/')
 		r = elf_try_library(search, file, "", name, "its path");
 	if (r == 0 && !strchr(name, '/') && !file->runpath)
@@ -191,11 +193,29 @@ static unsigned elf_get_loader_right(const char *loader)
 	return POLICY_EXEC;
 }
 
+/* Has libraries looked for as musl's loader does. 0 or -ENOMEM. */
+static int elf_use_musl(struct elf_search *search, const char *loader)
+{
+	struct cli_list before = search->dirs;
+	int r;
+
+	search->has_musl = true;
+	search->dirs = (struct cli_list){0};
+	r = libraries_list_musl_directories(loader, &search->dirs);
+	cli_list_release(&before);
+	return r;
+}
+
 /* Adds the loader that a program's PT_INTERP names to the files that are needed. A wrong one only gives a warning. */
 static int elf_add_loader(struct elf_search *search, const struct elf_file *file, const char *loader)
 {
 	_cleanup_free_ char *real = *loader == '/' ? realpath(loader, NULL) : NULL;
+	int r = 0;
 
+	if (libraries_is_musl_loader(loader) && !search->has_musl)
+		r = elf_use_musl(search, loader);
+	if (r < 0)
+		return r;
 	if (!real || !elf_library_is_of_same_machine(file, real)) {
 		cli_print_error("learn", "warning: %s needs the loader %s, which is no ELF file of its kind",
 				file->path, loader);

@@ -13,6 +13,7 @@
 struct elf_search {
 	struct needs *needs;
 	struct cli_list dirs;  /* directories of libraries: those of /etc/ld.so.conf and the default ones */
+	bool has_musl;         /* musl's loader loads the program, and looks in its own directories */
 	struct cli_list files; /* paths of the files found so far, in the order in which they are inspected */
 	char *rpath;           /* DT_RPATH of the program, which applies to its libraries as well; owned; NULL: none */
 };

@@ -277,7 +277,7 @@ END
 command -v node >/dev/null || sed -i '/^own.js/d' told
 # shellcheck disable=SC2046 # names of files
 cg inspect $(sed 's/:.*//' told | uniq) | grep variable: | diff - told || fail "values that variables have already"
-python3 -c 'for at in range(10000): print(f"export A{at}=1")' >many.sh
+python3 -c 'for at in range(20000): print(f"export A{at}=1")' >many.sh
 echo 'export PS4=x' >>many.sh
 ends 1 many.sh # too many to be told
 grep -q "^many.sh: unparsable: could not be parsed: the parser printed what it may not" out ||
@@ -486,6 +486,19 @@ finds short '' unparsable 'could not be parsed: the parser ended with status fai
 head -c 3000 /bin/sh >short2
 cg inspect short2 >out
 grep -q '^short2: unparsable: ' out || fail "a cut ELF file: $(cat out)"
+# musl's loader is its C library, and looks in other directories than that of glibc.
+if command -v musl-gcc >/dev/null; then
+	echo 'int main(void) { return 0; }' >m.c
+	for option in -pie -shared; do
+		musl-gcc "$option" -fPIC -o musl m.c || fail "musl-gcc $option"
+		cg inspect --level warning musl >out
+		[ ! -s out ] || fail "musl $option: $(cat out)"
+		finds musl '' needs "libc.so from $(echo /lib/ld-musl-*.so.1)"
+	done
+	musl-gcc -o musl m.c && sed 's/ld-musl-/ld-mu\/l-/' musl >odd
+	cg inspect odd >out
+	grep -q 'odd: odd-loader: /lib/ld-mu/l-' out || fail "odd: $(cat out)"
+fi
 if command -v cc >/dev/null; then
 	mkdir libs
 	echo 'int f(void) { return 1; }' | cc -shared -o libs/libown.so -x c -

@@ -75,6 +75,11 @@ learn tmp -w "$T/work" -- sh -ec 'd=$(mktemp -d "$PWD/job.XXXXXXXXXX"); cp /bin/
 # Without running anything.
 learn static --static /bin/ls || fail "--static: $(cat "$T/err")"
 cg run -q -p "$T/static.json" -- /bin/ls >/dev/null 2>"$T/err" || fail "ls under --static: $(cat "$T/err")"
+if command -v musl-gcc >/dev/null; then # whose loader is its C library
+	echo 'int main(void) { return 0; }' | musl-gcc -o "$T/work/musl" -x c - || fail "musl-gcc"
+	learn musl --static "$T/work/musl" || fail "--static with musl: $(cat "$T/err")"
+	! grep warning "$T/err" || fail "--static with musl: $(cat "$T/err")"
+fi
 printf '#!/usr/bin/env -S sh\necho static\n' >"$T/work/script"
 chmod +x "$T/work/script"
 learn script -w "$T/work" --static "$T/work/script" || fail "--static of a script: $(cat "$T/err")"
