@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs the live tests that tell most about another surrounding (as-user.sh, in-container.sh), two at a time. One line a
 # test; the last lines are the ends of the failed tests' logs and their names, because the end of a long log is what
-# people are shown. Exit status 1 when one failed. Environment as in lib.sh; LIVE_TMP must be set.
+# people are shown: of each what failed first, and its last lines. Exit status 1 when one failed. Environment as in
+# lib.sh; LIVE_TMP must be set.
 #
 #   core.sh            run them; CORE_TESTS: only these, CORE_TIMEOUT: seconds for each, CORE_JOBS: so many at a time,
 #                      CORE_SHUFFLE: in another order, which this seed gives
@@ -165,7 +166,8 @@ printf '%s\n' "${chosen[@]}" | if [ -n "${CORE_SHUFFLE:-}" ]; then shuffled "$CO
 if [ -s "$logs/failed" ]; then
 	while read -r name status log; do
 		echo "---- $name ended with $status:"
-		tail -n 8 "$log" | cut -c 1-300 | sed 's/^/     /'
+		{ grep -a '^FAIL' "$log" | head -n 3; tail -n 8 "$log"; } | awk '!seen[$0]++' | cut -c 1-300 |
+			sed 's/^/     /'
 	done <"$logs/failed"
 	echo "failed: $(cut -d ' ' -f 1 "$logs/failed" | tr '\n' ' ')"
 	exit 1
