@@ -121,6 +121,10 @@ def killed():
         os.waitpid(child, 0)
     os.chmod('f0', 0o600)
 
+def state(pid):
+    with open('/proc/%d/stat' % pid) as file:
+        return file.read().rpartition(')')[2].split()[0]
+
 def begin(change, *args):
     """A child that makes a call, which goes on; its number."""
     reader, writer = os.pipe()
@@ -130,6 +134,8 @@ def begin(change, *args):
         change(*args)
         os._exit(0)
     os.read(reader, 1)
+    while state(child) == 'R':  # also one that has had no CPU yet
+        time.sleep(0.001)
     time.sleep(0.1)
     return child
 

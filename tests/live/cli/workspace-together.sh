@@ -21,20 +21,17 @@ fresh()
 	later
 }
 
-# slowly VERB ARGUMENT…: callgate ws, which waits before its first file gets its name; in the background
-slowly()
+# stopped VERB ARGUMENT…: callgate ws, which stops when its first file has got its name; in the background
+stopped()
 {
-	strace -f -qq -o /dev/null -e trace=renameat,renameat2 \
-		-e inject=renameat,renameat2:delay_enter=1500000:when=1 "$CALLGATE" ws "$@" >"$T/slow.out" 2>&1 &
-	slow=$!
-	until [ -n "$(find "$W" -name '.callgate-*')" ] || ! kill -0 $slow 2>/dev/null; do :; done
+	begin_stopped renameat,renameat2:1 ws "$@"
 }
 
-ends() # STATUS WHAT: of what is slow
+ends() # STATUS WHAT: of what was stopped, which goes on
 {
 	local status=0
-	wait "$slow" || status=$?
-	[ $status = "$1" ] || fail "$2: status $status, not $1: $(cat "$T/slow.out")"
+	go_on || status=$?
+	[ $status = "$1" ] || fail "$2: status $status, not $1: $(cat "$T/out" "$T/said")"
 }
 
 says() # STATUS TEXT VERB ARGUMENT…
@@ -52,7 +49,7 @@ play 'echo one >a; echo one >b; rm d/x'
 one=$id
 play 'echo two >a; echo two >y'
 two=$id
-slowly apply "$one"
+stopped apply "$one"
 says 125 'another callgate ws' apply "$two"
 says 125 'another callgate ws' apply --theirs "$two" y
 ends 0 "the first of two"
@@ -64,7 +61,7 @@ discard_all
 # While it is applied, a workspace can be neither discarded, recovered nor applied; it can be looked at or kept after.
 fresh
 play 'echo one >a; echo one >b'
-slowly apply "$id"
+stopped apply "$id"
 for verb in discard recover apply diff; do
 	says 125 'in use' $verb "$id"
 done

@@ -91,7 +91,7 @@ expect("question 2")
 expect(": ")
 type("1 once\n")
 expect("none of these answers")
-type("2 stop\n")' -- --json --ask-timeout 2s -- sh -c "cat '$H/a'; cat '$H/b'; echo late"
+type("2 stop\n")' -- --json --ask-timeout 5s -- sh -c "cat '$H/a'; cat '$H/b'; echo late"
 ended '.status == "killed" and .stdout == "" and .termination.cause == "answer"'
 
 # What is executed, and by which program, is on the screen together with the prompt, however many lines come before.

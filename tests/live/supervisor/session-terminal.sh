@@ -19,19 +19,22 @@ timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$SRC/tests/cases/session-terminal.py" "$
 : >"$T/shown"
 on_terminal()
 {
-	printf 'stty rows 31 cols 77\n%s\necho "status $?"; stty -a | grep -o " -\\?icanon"\n' "$*" >"$T/outer"
+	rm -f "$T/over"
+	printf 'stty rows 31 cols 77\n%s\necho "status $?"; stty -a | grep -o " -\\?icanon"; : >%s\n' "$*" "$T/over" \
+		>"$T/outer"
 	TERM=xterm-test timeout -k 5 200 script -qefc "bash '$T/outer'" "$T/shown" >/dev/null
 	tr -d '\r' <"$T/shown" >"$T/out"
 	: >"$T/shown"
 }
 
-# types KEYS: what a person types once the program says that it is there, as standard input of on_terminal.
+# types KEYS: what a person types once the program says that it is there, as standard input of on_terminal. It stays
+# open until the program has ended: script(1) types an end of file at its end.
 types()
 {
 	awaited has_line "$T/shown" '^there'
 	# shellcheck disable=SC2059 # the keys are escapes
 	printf "$1"
-	sleep 0.5
+	awaited test -e "$T/over"
 }
 
 # Nothing is typed, and the terminal is not closed: script types an end of file at its input's end, which may be echoed.
