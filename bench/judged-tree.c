@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bench/judged-calls.h"
+#include "policy/parse/load.h"
 
 #define GRANTS 1000
 

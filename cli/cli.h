@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/cleanup-json.h"
+#include "policy/parse/errors.h"
 #include "policy/policy.h"
 
 #define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_release)))

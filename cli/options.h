@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "policy/parse/load.h"
 
 /* An option that the user gave. */
 struct cli_given_option {

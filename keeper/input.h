@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "confine/privs.h"
+#include "policy/parse/errors.h"
 #include "policy/policy.h"
 
 /* A file of --input: its path as the user gave it, and its canonical path, which is NULL if there is no such file. */

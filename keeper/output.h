@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "keeper/custodian.h"
+#include "policy/parse/errors.h"
 #include "policy/policy.h"
 
 /* What --output and --artifact say: which files of the workdir are copied where after the run. */

@@ -3,6 +3,7 @@
 #define CALLGATE_KEEPER_SCRATCH_PRIVATE_H
 
 #include "keeper/scratch.h"
+#include "policy/parse/errors.h"
 
 /* Creates a directory with exactly this mode, which the umask does not change. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);

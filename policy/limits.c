@@ -1,11 +1,12 @@
 /* The table of the limits of a run: name, field, unit and range of each. */
+#include "policy/limits.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/policy.h"
 
 enum limit_unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
 

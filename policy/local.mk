@@ -12,9 +12,11 @@ libcallgate_policy_a_SOURCES += \
 	policy/findings.c \
 	policy/findings.h \
 	policy/limits.c \
+	policy/limits.h \
 	policy/match.c \
 	policy/match.h \
 	policy/modes.c \
+	policy/modes.h \
 	policy/model.h \
 	policy/network/address.c \
 	policy/network/agree.c \
@@ -36,6 +38,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/warn.c \
 	policy/parse/after.c \
 	policy/parse/errors.c \
+	policy/parse/errors.h \
 	policy/parse/format.c \
 	policy/parse/format.h \
 	policy/parse/keys.c \
@@ -44,6 +47,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/layer-names.h \
 	policy/parse/lists.c \
 	policy/parse/load.c \
+	policy/parse/load.h \
 	policy/parse/locate.c \
 	policy/parse/locate.h \
 	policy/parse/net-rule.c \
@@ -59,6 +63,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/source.h \
 	policy/parse/vars.c \
 	policy/paths/after.c \
+	policy/paths/after.h \
 	policy/paths/after-rules.c \
 	policy/paths/below.c \
 	policy/paths/below.h \
@@ -77,6 +82,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/glob.h \
 	policy/paths/index.c \
 	policy/paths/libraries.c \
+	policy/paths/libraries.h \
 	policy/paths/mounts.c \
 	policy/paths/reads.c \
 	policy/paths/reads.h \

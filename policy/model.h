@@ -12,6 +12,7 @@
 
 #include "policy/arena.h"
 #include "policy/network/network.h"
+#include "policy/parse/load.h"
 #include "policy/parse/source.h"
 #include "policy/paths/glob.h"
 #include "policy/paths/tree.h"

@@ -2,6 +2,8 @@
  * What follows a denial, or the reading of a decoy, besides its record: the modes of "on_deny" and "on_read". And who
  * judges what only reads: "judge"; and where writes go: "workspace.mode".
  */
+#include "policy/modes.h"
+
 #include <string.h>
 
 #include "policy/model.h"

@@ -1,6 +1,7 @@
 /* Follows which entries of after_read a recorded run would have fired under the judge's policy. */
 #include <string.h>
 
+#include "policy/paths/after.h"
 #include "replay/query.h"
 
 /* Returns the bits of the after_read entries that are fired by reading query->paths[at]. */

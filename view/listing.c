@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/proc/tree.h"
+#include "policy/paths/libraries.h"
 #include "view/private.h"
 
 /* Makes one entry. The target of a link does not matter: readlink(2) goes through the view. */

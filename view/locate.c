@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "policy/paths/libraries.h"
 #include "view/copy/fill.h"
 #include "view/private.h"
 #include "view/tree.h"

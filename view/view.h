@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/io.h"
+#include "policy/parse/errors.h"
 #include "policy/policy.h"
 #include "view/copy/copy.h"
 

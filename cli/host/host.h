@@ -7,6 +7,7 @@
 #include "cli/host/places.h"
 #include "cli/host/real.h"
 #include "policy/arena.h"
+#include "policy/parse/load.h"
 #include "policy/policy.h"
 
 /* Stands for the scratch directory where no run has made one, as when a policy is only shown. */

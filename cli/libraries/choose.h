@@ -3,6 +3,7 @@
 #define CALLGATE_CLI_LIBRARIES_CHOOSE_H
 
 #include "cli/libraries/package.h"
+#include "policy/paths/libraries.h"
 #include "policy/policy.h"
 
 /* A name that a policy or a user has chosen. */

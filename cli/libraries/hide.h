@@ -3,6 +3,7 @@
 #define CALLGATE_CLI_LIBRARIES_HIDE_H
 
 #include "cli/libraries/package.h"
+#include "policy/paths/libraries.h"
 #include "policy/policy.h"
 
 #define HIDDEN_PATHS_MAX 20000u

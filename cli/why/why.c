@@ -12,6 +12,7 @@
 #include "cli/why/ask.h"
 #include "cli/why/net.h"
 #include "cli/why/path.h"
+#include "policy/paths/after.h"
 #include "policy/paths/reads.h"
 
 /* Options of `callgate why`. */

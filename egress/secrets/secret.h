@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "policy/network/net.h"
+#include "policy/parse/errors.h"
 
 struct secrets;
 

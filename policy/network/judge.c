@@ -4,6 +4,7 @@
 
 #include "policy/model.h"
 #include "policy/network/network.h"
+#include "policy/paths/after.h"
 
 bool policy_net_is_enabled(const struct policy *policy)
 {

@@ -1,4 +1,6 @@
 /* The list of messages about one load. The caller of policy_load owns the list. */
+#include "policy/parse/errors.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

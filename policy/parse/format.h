@@ -2,6 +2,7 @@
 #ifndef CALLGATE_POLICY_PARSE_FORMAT_H
 #define CALLGATE_POLICY_PARSE_FORMAT_H
 
+#include "policy/parse/errors.h"
 #include "policy/policy.h"
 
 /*

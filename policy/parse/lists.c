@@ -4,6 +4,7 @@
 #include "policy/findings.h"
 #include "policy/parse/layer-names.h"
 #include "policy/parse/parser.h"
+#include "policy/paths/after.h"
 
 _Static_assert(KEY_ID_AFTER_WRITE - KEY_ID_READ == RULE_AFTER_WRITE, "rules and their keys have one order");
 

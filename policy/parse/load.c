@@ -1,4 +1,6 @@
 /* Implements policy_load: loads files with all that they extend, composes them with the command line, and compiles. */
+#include "policy/parse/load.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

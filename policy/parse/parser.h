@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "policy/parse/errors.h"
 #include "policy/parse/keys.h"
 #include "policy/parse/locate.h"
 #include "policy/parse/source.h"

@@ -11,6 +11,7 @@
 
 #include "policy/arena.h"
 #include "policy/network/network.h"
+#include "policy/parse/load.h"
 #include "policy/policy.h"
 
 /* Rules of one file. All pairs of rules are compared, so the number is limited. */

@@ -1,6 +1,7 @@
 /* Compiles the entries of after_read. compile_rules() makes rules of their paths, index.c puts these into the tree. */
 #include "base/path.h"
 #include "policy/model.h"
+#include "policy/paths/after.h"
 #include "policy/paths/below.h"
 
 #define AFTER_ENTRY_BIT(index) (UINT32_C(1) << (index))

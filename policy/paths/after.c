@@ -1,4 +1,6 @@
 /* after_read: which entries a read fires, and what is closed when they have fired. */
+#include "policy/paths/after.h"
+
 #include <limits.h>
 #include <string.h>
 

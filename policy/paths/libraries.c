@@ -1,4 +1,6 @@
 /* "libraries": rules that hide what is installed and not chosen. The caller of the policy says what that is. */
+#include "policy/paths/libraries.h"
+
 #include <errno.h>
 #include <string.h>
 

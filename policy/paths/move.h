@@ -49,4 +49,11 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
  */
 bool policy_link_is_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule);
 
+/*
+ * Whether a rule of filesystem.deny whose denials do not have this mode denies something below a canonical virtual
+ * directory that it would not deny if the directory had another name. What "**" alone leads to is denied in every
+ * directory.
+ */
+bool policy_has_deny_below(const struct policy *policy, const char *dir, enum policy_on_deny mode);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/paths/move.h"
 #include "policy/policy.h"
 #include "supervisor/ask/again.h"
 #include "supervisor/ask/question-list.h"

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/paths/after.h"
 #include "syscalls/account/limits/disk.h"
 #include "syscalls/account/workspace/moves.h"
 #include "syscalls/file/raise.h"

@@ -2,6 +2,7 @@
  * Decides where an internet address leads by the policy, and how that is recorded. Synthetic addresses are looked up in
  * the pool of names that egress' DNS server has handed out.
  */
+#include "policy/paths/after.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 

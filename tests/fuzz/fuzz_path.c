@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
+#include "policy/paths/libraries.h"
 #include "tests/fuzz/fuzz.h"
 #include "view/private.h"
 

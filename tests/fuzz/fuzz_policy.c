@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "policy/network/net.h"
+#include "policy/parse/load.h"
 #include "policy/policy.h"
 #include "tests/fuzz/fuzz.h"
 

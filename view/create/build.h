@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policy/parse/errors.h"
 #include "view/overlay.h"
 #include "view/private.h"
 

@@ -12,6 +12,7 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
+#include "policy/paths/libraries.h"
 #include "view/create/build.h"
 
 int build_set_error(const struct build_state *build, int error, const char *what, const char *path)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "policy/paths/after.h"
 #include "policy/policy.h"
 
 struct call;

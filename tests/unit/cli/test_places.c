@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
+#include "policy/parse/load.h"
 #include "policy/paths/host-paths.h"
 #include "tests/unit/unit.h"
 

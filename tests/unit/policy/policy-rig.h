@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "policy/parse/load.h"
 #include "policy/policy.h"
 
 /* A file the rig can load: profiles by name, files by path. NULL-named entry ends a list. */

@@ -6,6 +6,7 @@
 
 #include "policy/diff/diff.h"
 #include "policy/network/net.h"
+#include "policy/paths/after.h"
 #include "policy/policy.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"

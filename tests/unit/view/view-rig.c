@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
+#include "policy/paths/libraries.h"
 
 struct view_rig view_rig;
 
