@@ -101,14 +101,12 @@ static void dispatch_finish_judged_call(struct dispatch *dispatch, const struct 
 			return;
 		call_fail(call, r);
 	}
-	if (call->outcome.kind == OUTCOME_COPY_FIRST) {
-		/* a worker has the file copied; then the call is judged again */
-		if (!dispatch_begin_copy(dispatch, notification))
-			dispatch_again_inline(dispatch, notification);
+	if (ask_about_denial(dispatch, notification))
 		return;
-	}
-	if (!ask_about_denial(dispatch, notification))
+	if (call->outcome.kind != OUTCOME_COPY_FIRST)
 		dispatch_finish_call(dispatch, notification);
+	else if (!dispatch_begin_copy(dispatch, notification)) /* else a worker copies; then the call is judged again */
+		dispatch_again_inline(dispatch, notification);
 }
 
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)

@@ -229,7 +229,8 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
 		    rejudge_would_perform(dispatch->call, &gate);
 
-	if (!asks || dispatch->call->outcome.kind != OUTCOME_EXEC)
+	if (dispatch->call->outcome.kind != OUTCOME_COPY_FIRST &&
+	    (!asks || dispatch->call->outcome.kind != OUTCOME_EXEC))
 		outcome_release(&dispatch->call->outcome);
 	dispatch->call->effect_check = NULL;
 	rejudge_leave_second_view(sandbox, &first);

@@ -37,7 +37,8 @@ bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_
 
 /*
  * Judges the call without performing it. True: it would be performed; ret_keys are the question's, and the plan of an
- * exec, in dispatch->call, is the caller's.
+ * exec, in dispatch->call, is the caller's. False, too, with OUTCOME_COPY_FIRST of dispatch->call, which is the
+ * caller's: the program has to get its content before it can be judged.
  */
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 				const struct seccomp_notif *notification, struct rejudge_keys *ret_keys);

@@ -268,6 +268,14 @@ static void ask_restore_denied_call(struct dispatch *dispatch, struct call *deni
 	free(other);
 }
 
+/* Lets a denied call wait for a copy. It keeps the errno with which it fails if its thread is killed meanwhile. */
+static void ask_let_denied_call_copy(struct call *denied, struct outcome *outcome)
+{
+	denied->outcome.kind = OUTCOME_COPY_FIRST;
+	denied->outcome.fd = steal_fd(&outcome->fd);
+	denied->outcome.blocking_work = steal_pointer(&outcome->blocking_work);
+}
+
 bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct asker *asker = dispatch->asker;
@@ -283,6 +291,8 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	dispatch->call = other;
 	if (!rejudge_without_performing(dispatch, &asker->options, notification, &keys) ||
 	    !ask_find_denial_of_object(dispatch, denied)) {
+		if (other->outcome.kind == OUTCOME_COPY_FIRST)
+			ask_let_denied_call_copy(denied, &other->outcome);
 		ask_restore_denied_call(dispatch, denied);
 		return false;
 	}

@@ -46,7 +46,8 @@ void asker_free(struct asker *asker);
 
 /*
  * After dispatch->call was denied, and before that is recorded: true when a question is open, or an earlier answer
- * allowed the call and it was performed. False: the denial is to be finished as usual.
+ * allowed the call and it was performed. False: the denial is to be finished as usual; or the call ends with
+ * OUTCOME_COPY_FIRST, as a program that needs its content before it can be asked about.
  */
 bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification);
 

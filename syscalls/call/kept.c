@@ -107,5 +107,8 @@ void kept_call_restore(struct kept_call *kept, struct call *ret_call)
 	ret_call->has_fetched_fd = false;
 	ret_call->after_entries_to_fire = 0;
 	ret_call->after_entries_checked = true; /* it has read nothing */
-	ret_call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EINTR, .fd = -1};
+	ret_call->outcome =
+		(struct outcome){.kind = OUTCOME_ERROR,
+				 .value = ret_call->decision.verdict == VERDICT_DENY ? ret_call->outcome.value : -EINTR,
+				 .fd = -1};
 }

@@ -13,7 +13,10 @@ struct kept_call;
 /* Copies the call. Owned by the caller: free(). NULL: no memory. */
 struct kept_call *kept_call_create(const struct call *call);
 
-/* Makes *ret_call the call that was kept, failed with EINTR. It borrows from `kept`. */
+/*
+ * Makes *ret_call the call that was kept, failed with EINTR, or with its errno if it was denied. It borrows from
+ * `kept`.
+ */
 void kept_call_restore(struct kept_call *kept, struct call *ret_call);
 
 #endif

@@ -112,7 +112,7 @@ static int filling_fill_found(struct call *call, int fd, struct view_fill *fill)
 {
 	int r;
 
-	if (fill->bytes >= COPYING_INLINE_BYTES_MAX && !call->copies_inline && !call_is_only_judged(call))
+	if (fill->bytes >= COPYING_INLINE_BYTES_MAX && !call->copies_inline)
 		return filling_give_to_worker(call, fd, fill);
 	r = view_fill_file(fill, fd, NULL);
 	close_fd(&fill->source_fd);

@@ -292,4 +292,41 @@ assert len(hears(other)[1]) == 1 and blocks() * 512 >= large.st_size"
 looks "says(looker, op='look', path='large')
 begun()"
 cmp -s "$T/before" <(picture "$W") || fail "the directory has changed: $(diff "$T/before" <(picture "$W"))"
+
+# A program that is asked about gets its content before the question. A run whose time is over ends meanwhile: there is
+# no question then, unless filling takes hardly any time.
+mv "$W/large" "$W/program"
+dd if=/usr/bin/true of="$W/program" conv=notrunc status=none
+chmod 755 "$W/program"
+cat >"$T/exec.json" <<END
+{"version": 1, "name": "asks", "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "$T/program.py"],
+"exec": ["/usr", "/bin", "/lib", "/lib64", "@workdir/program"], "write": ["@workdir"]},
+"exec": {"deny": [{"path": "@workdir/program", "on_deny": "ask"}]}}
+END
+executes() # ANSWER OPTION…
+{
+	local answer=$1
+	shift
+	rm -f "$T/s" "$T/asked" "$T/log"
+	"$PYTHON" "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$answer" 2>"$T/approver.err" &
+	approver=$!
+	awaited test -S "$T/s" || die "no approver: $(cat "$T/approver.err")"
+	cg run -p "$T/exec.json" --json --cow=copy -w "$W" --approve "socket:$T/s" --audit "$T/log" "$@" -- \
+		/bin/sh -c './program; echo $?' >"$T/result" 2>"$T/err"
+	wait $approver
+	discard_all
+}
+for answer in once no; do
+	executes $answer
+	[ "$(jq -r .stdout "$T/result")" = "$([ $answer = once ] && echo 0 || echo 126)" ] || fail "$answer: $(told)"
+	[ "$(jq -s 'map(select(.type == "question")) | length' "$T/asked")" = 1 ] || fail "executed: $(cat "$T/asked")"
+	[ "$(jq -s 'map(select(.path == "./program" and .syscall == "execve")) | length' "$T/log")" = 1 ] ||
+		fail "executed, $answer: $(grep program "$T/log")"
+done
+executes once -t 150ms
+[ "$(jq -r .status "$T/result")" = timeout ] || fail "a limit, executed: $(told)"
+[ $took -lt 600 ] || [ ! -e "$T/asked" ] || fail "a limit, executed: $(cat "$T/asked")"
+grep -q '"path":"./program"' "$T/log" && ! jq -se 'map(select(.path == "./program")) |
+	length == 1 and .[0].verdict == "deny" and .[0].errno == "EACCES"' "$T/log" >/dev/null &&
+	fail "a limit, executed: $(grep program "$T/log")"
 exit $live_failed

@@ -40,6 +40,7 @@ START_TEST(keeps_what_the_log_tells)
 	judged.answer = &answer;
 	judged.effect_check = &check;
 	judged.path_count = 2;
+	judged.decision.verdict = VERDICT_ALLOW;
 	judged.outcome.kind = OUTCOME_COPY_FIRST;
 	put_path(0, "name");
 	put_path(1, "to/other");
@@ -75,12 +76,31 @@ START_TEST(keeps_what_the_log_tells)
 }
 END_TEST
 
+START_TEST(a_denied_call_keeps_its_errno)
+{
+	static char exe[] = "/usr/bin/sh";
+	struct task task = {.exe = exe};
+	struct kept_call *kept;
+
+	(void)memset(&judged, 0, sizeof(judged));
+	judged.task = &task;
+	judged.decision.verdict = VERDICT_DENY;
+	judged.outcome = (struct outcome){.kind = OUTCOME_COPY_FIRST, .value = -EACCES, .fd = -1};
+	kept = kept_call_create(&judged);
+	ck_assert_ptr_nonnull(kept);
+	kept_call_restore(kept, &restored);
+	ck_assert(restored.outcome.kind == OUTCOME_ERROR && restored.outcome.value == -EACCES);
+	free(kept);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kept");
 	TCase *tcase = tcase_create("kept");
 
 	tcase_add_test(tcase, keeps_what_the_log_tells);
+	tcase_add_test(tcase, a_denied_call_keeps_its_errno);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
