@@ -12,10 +12,18 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "view/copy/copy.h"
 
-#define CLOSED_NAME "closed"
 #define CLOSED_BYTES_MAX \
 	((size_t)64 << 20) /* most bytes of the file, of texts such as "644 5:a/dir", each with NULs around it */
+
+/* The directory of the tree, and the file. */
+static const struct closed_names {
+	const char *top, *file;
+} closed_names[] = {
+	[CLOSED_OF_LAYER] = {"upper", "closed"},
+	[CLOSED_OF_COPY] = {COPY_DIR_NAME, "copy-closed"},
+};
 
 struct closed_entry {
 	ino_t inode;
@@ -24,6 +32,7 @@ struct closed_entry {
 
 struct closed {
 	int dir_fd;
+	const char *file_name;
 	struct closed_entry *entry; /* sorted by inode number */
 	size_t count, room;
 };
@@ -66,11 +75,11 @@ static int closed_add(struct closed *closed, ino_t inode, mode_t mode)
 	return 0;
 }
 
-/* The inode number of an entry of the layer; 0: it is not there. */
-static ino_t closed_find_inode(int upper_fd, const char *path)
+/* The inode number of an entry of the tree; 0: it is not there. */
+static ino_t closed_find_inode(int top_fd, const char *path)
 {
 	_cleanup_close_ int fd =
-		openat2_retry(upper_fd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+		openat2_retry(top_fd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
@@ -93,7 +102,7 @@ static int closed_parse_lines(struct closed *closed, const char *text)
 }
 
 /* Adds what is in the text. One that was not wholly written is none: nothing was changed then. 0 or -ENOMEM. */
-static int closed_parse(struct closed *closed, int upper_fd, const char *text, size_t len)
+static int closed_parse(struct closed *closed, int top_fd, const char *text, size_t len)
 {
 	int r = *text == '\n' ? closed_parse_lines(closed, text) : 0;
 
@@ -106,22 +115,23 @@ static int closed_parse(struct closed *closed, int upper_fd, const char *text, s
 		if (sscanf(at, "%o %zu:%n", &mode, &path_len, &start) != 2 || start == 0 ||
 		    strlen(at + start) != path_len)
 			continue;
-		inode = closed_find_inode(upper_fd, at + start);
+		inode = closed_find_inode(top_fd, at + start);
 		if (inode != 0)
 			r = closed_add(closed, inode, (mode_t)mode & 07777);
 	}
 	return r;
 }
 
-bool closed_is_noted(int dir_fd)
+bool closed_is_noted(int dir_fd, enum closed_tree tree)
 {
-	return io_may_have_name(dir_fd, CLOSED_NAME);
+	return io_may_have_name(dir_fd, closed_names[tree].file);
 }
 
-int closed_load(int dir_fd, struct closed **ret_closed)
+int closed_load(int dir_fd, enum closed_tree tree, struct closed **ret_closed)
 {
+	const struct closed_names *names = &closed_names[tree];
 	struct closed *closed = calloc(1, sizeof(*closed));
-	_cleanup_close_ int upper = openat(dir_fd, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int top = openat(dir_fd, names->top, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 	int r;
@@ -129,8 +139,9 @@ int closed_load(int dir_fd, struct closed **ret_closed)
 	if (!closed)
 		return -ENOMEM;
 	closed->dir_fd = dir_fd;
-	r = io_read_file(dir_fd, CLOSED_NAME, CLOSED_BYTES_MAX, &text, &len);
-	r = r == -ENOENT ? 0 : r < 0 ? r : closed_parse(closed, upper, text, len);
+	closed->file_name = names->file;
+	r = io_read_file(dir_fd, names->file, CLOSED_BYTES_MAX, &text, &len);
+	r = r == -ENOENT ? 0 : r < 0 ? r : closed_parse(closed, top, text, len);
 	if (r < 0)
 		closed_free(closed);
 	else
@@ -159,7 +170,7 @@ void closed_fix_status(const struct closed *closed, struct stat *st)
 static int closed_write(const struct closed *closed, const char *path, mode_t mode)
 {
 	_cleanup_close_ int fd =
-		openat(closed->dir_fd, CLOSED_NAME, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+		openat(closed->dir_fd, closed->file_name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	char line[PATH_MAX + 64] = ""; /* a NUL first: what is before may not have been wholly written */
 	const int len = snprintf(line + 1, sizeof(line) - 1, "%o %zu:%s", (unsigned)mode, strlen(path), path);
 	int r = fd < 0 ? -errno : io_write_all(fd, line, (size_t)len + 2);

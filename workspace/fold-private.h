@@ -29,11 +29,31 @@ struct fold {
 	struct copies copies;       /* paths in the layer of what could not be linked, by inode of the copy */
 	bool keeps_copy;            /* for what the layer cannot have */
 	bool is_stale;              /* some of what is lost may be in the directory later */
-	struct name_list closed;    /* directories that the program has closed, for which its user lacks rights */
-	mode_t *closed_mode;        /* their modes */
-	size_t closed_room;
-	mode_t root_mode; /* that of the copy itself, if it was closed; else -1 */
+	struct closed *closed;      /* modes of directories of the copy that were made readable; owned, or NULL */
 };
+
+#define FOLD_NONE                                          \
+	(struct fold)                                      \
+	{                                                  \
+		.copy_fd = -1, .base_fd = -1, .new_fd = -1 \
+	}
+
+/* ---- the walk: fold.c ---- */
+
+/*
+ * Opens what is to be folded. makes_layer: also if the program has closed the copy, or directories in it, to its own
+ * user. 0 or -errno.
+ */
+int fold_open(struct fold *fold, int layer_fd, const char *dir, bool makes_layer);
+void fold_release(struct fold *fold);
+
+/* Finds all changes, and puts them into the layer, if one is made. 0 or -errno. */
+int fold_find_changes(struct fold *fold);
+
+/* Gives the directories of the layer the attributes that they have in the copy. 0 or -errno. */
+int fold_set_attributes(const struct fold *fold);
+
+/* ---- entries: fold-layer.c ---- */
 
 /* Makes a directory of the layer, with those above it. Their attributes are set in the end. 0 or -errno. */
 int fold_make_dir(struct fold *fold, const char *path);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/content.h"
 #include "base/io.h"
@@ -19,12 +18,6 @@
 #include "workspace/closed.h"
 #include "workspace/fold-private.h"
 #include "workspace/layer.h"
-
-#define FOLD_NEW_NAME "fold" /* the layer while it is made */
-#define FOLD_UPPER_NAME "upper"
-#define FOLD_SAME_MODE ((mode_t)-1)
-#define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: the copy has entries that the layer cannot have */
-#define FOLD_AGAIN_NAME "again" /* empty file: the directory had not the files of some entries, but may have */
 
 /* ---- what was changed ---- */
 
@@ -130,9 +123,8 @@ static int fold_open_dir(const struct fold *fold, const char *path)
 }
 
 /*
- * Opens a directory of the copy that its owner may not read or search. Its mode is changed for that, and set in the
- * layer in the end. When this process is killed between, the layer has it as one that its owner may read. A descriptor
- * or -errno.
+ * Opens a directory of the copy that its owner may not read or search. Its mode is changed for that; the layer gets the
+ * one that the program has left. A descriptor or -errno.
  */
 static int fold_open_closed_dir(struct fold *fold, const char *path)
 {
@@ -144,14 +136,9 @@ static int fold_open_closed_dir(struct fold *fold, const char *path)
 		return entry;
 	if (fstat(entry, &st) < 0)
 		return -errno;
-	if (!array_reserve(&fold->closed_mode, fold->closed.count, &fold->closed_room))
-		return -ENOMEM;
-	fold->closed_mode[fold->closed.count] = st.st_mode & 07777;
-	r = name_list_add(&fold->closed, path);
+	r = fold_make_dir(fold, path);
 	if (r == 0)
-		r = fold_make_dir(fold, path);
-	if (r == 0 && chmod(io_proc_fd_path(entry).path, (st.st_mode & 07777) | 0700) < 0)
-		r = -errno;
+		r = closed_open(fold->closed, path, entry, &st);
 	return r < 0 ? r : fold_open_dir(fold, path);
 }
 
@@ -184,8 +171,7 @@ static bool fold_is_removed(const struct fold *fold, const struct workspace_reco
 	return parent && parent->is_there && parent->is_directory;
 }
 
-/* Finds all changes. 0 or -errno. */
-static int fold_find_changes(struct fold *fold)
+int fold_find_changes(struct fold *fold)
 {
 	int r = name_list_add(&fold->pending, "");
 
@@ -197,67 +183,66 @@ static int fold_find_changes(struct fold *fold)
 	return r;
 }
 
-/* Gives the directories of the layer the attributes that they have in the copy, the deepest first. 0 or -errno. */
-static int fold_set_attributes(const struct fold *fold)
+/* Gives a directory of the layer the attributes of one of the copy, as the program has left them. 0 or -errno. */
+static int fold_copy_attributes(const struct fold *fold, int from_fd, int to_fd)
 {
 	const char *what;
+	struct stat st;
+	mode_t mode;
+	int r = copy_attributes(from_fd, to_fd, -1, &what);
+
+	if (r < 0)
+		return r;
+	if (fstat(from_fd, &st) < 0)
+		return -errno;
+	mode = st.st_mode;
+	closed_fix_status(fold->closed, &st);
+	return st.st_mode != mode && chmod(io_proc_fd_path(to_fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
+}
+
+int fold_set_attributes(const struct fold *fold)
+{
 	int r = 0;
 
-	for (size_t i = fold->made.count; r == 0 && i-- > 0;) {
+	for (size_t i = fold->made.count; r == 0 && i-- > 0;) { /* the deepest first: others may be closed then */
 		_cleanup_close_ int from = workspace_open_entry(fold->copy_fd, fold->made.name[i]);
 		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->made.name[i]);
 
-		r = from < 0 ? from : to < 0 ? to : copy_attributes(from, to, -1, &what);
+		r = from < 0 ? from : to < 0 ? to : fold_copy_attributes(fold, from, to);
 	}
-	for (size_t i = fold->closed.count; r == 0 && i-- > 0;) {
-		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->closed.name[i]);
-
-		r = to < 0 ? to : chmod(io_proc_fd_path(to).path, fold->closed_mode[i]) < 0 ? -errno : 0;
-	}
-	if (r == 0)
-		r = copy_attributes(fold->copy_fd, fold->new_fd, -1, &what);
-	if (r == 0 && fold->root_mode != FOLD_SAME_MODE && fchmod(fold->new_fd, fold->root_mode) < 0)
-		r = -errno;
-	return r;
+	return r < 0 ? r : fold_copy_attributes(fold, fold->copy_fd, fold->new_fd);
 }
 
 /* ---- the workspace ---- */
 
-/*
- * Opens the copy. makes_layer: also if the program has closed it to its own user, as fold_open_closed_dir() does with
- * what is in it. A descriptor or -errno.
- */
-static int fold_open_copy(struct fold *fold, int layer_fd, bool makes_layer)
+/* Opens the copy. A descriptor or -errno. */
+static int fold_open_copy(const struct fold *fold, int layer_fd)
 {
-	_cleanup_close_ int entry = -1;
+	_cleanup_close_ int entry = workspace_open_entry(layer_fd, COPY_DIR_NAME);
 	struct stat st;
+	int r;
 
-	fold->root_mode = FOLD_SAME_MODE;
-	entry = workspace_open_entry(layer_fd, COPY_DIR_NAME);
 	if (entry < 0)
 		return entry;
 	if (fstat(entry, &st) < 0)
 		return -errno;
-	if (makes_layer && st.st_uid == geteuid() && (st.st_mode & 0700) != 0700) {
-		fold->root_mode = st.st_mode & 07777;
-		if (chmod(io_proc_fd_path(entry).path, fold->root_mode | 0700) < 0)
-			return -errno;
-	}
-	return io_open_dir(layer_fd, COPY_DIR_NAME);
+	r = closed_open(fold->closed, "", entry, &st);
+	return r < 0 ? r : io_open_dir(layer_fd, COPY_DIR_NAME);
 }
 
-/* Opens what is to be folded. 0 or -errno. */
-static int fold_open(struct fold *fold, int layer_fd, const char *dir, bool makes_layer)
+int fold_open(struct fold *fold, int layer_fd, const char *dir, bool makes_layer)
 {
 	struct stat st;
 	int r = workspace_records_load(layer_fd, &fold->records);
 
+	if (r == 0 && makes_layer)
+		r = closed_load(layer_fd, CLOSED_OF_COPY, &fold->closed);
 	if (r < 0)
 		return r;
 	if (fstatat(layer_fd, COPY_MARKER_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	fold->begun = st.st_mtim;
-	fold->copy_fd = fold_open_copy(fold, layer_fd, makes_layer);
+	fold->copy_fd = fold_open_copy(fold, layer_fd);
 	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only for contents */
 	if (fold->copy_fd < 0)
 		return fold->copy_fd;
@@ -267,12 +252,11 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir, bool make
 	return r != -ENOENT ? r : fold->records.has_placeholders ? -EBADMSG : 0;
 }
 
-static void fold_release(struct fold *fold)
+void fold_release(struct fold *fold)
 {
 	name_list_release(&fold->pending);
 	name_list_release(&fold->made);
-	name_list_release(&fold->closed);
-	free(fold->closed_mode);
+	closed_free(fold->closed);
 	copies_release(&fold->copies);
 	copies_release(&fold->lost);
 	name_list_release(&fold->lost_path);
@@ -281,136 +265,6 @@ static void fold_release(struct fold *fold)
 	cleanup_close(&fold->copy_fd);
 	cleanup_close(&fold->base_fd);
 	cleanup_close(&fold->new_fd);
-}
-
-#define FOLD_NONE                                          \
-	(struct fold)                                      \
-	{                                                  \
-		.copy_fd = -1, .base_fd = -1, .new_fd = -1 \
-	}
-
-bool workspace_is_copy(int workspace_fd, size_t at)
-{
-	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
-
-	return layer >= 0 && io_may_have_name(layer, COPY_MARKER_NAME);
-}
-
-/* Removes a directory of the workspace if it is there. 0 or -errno. */
-static int fold_remove(int layer_fd, const char *name)
-{
-	const int r = io_remove_tree(layer_fd, name);
-
-	return r == -ENOENT ? 0 : r;
-}
-
-/* The copy was not completed, so that the program never ran: gives the layer the directory's mode. 0 or -errno. */
-static int fold_make_empty_layer(int layer_fd, const char *dir)
-{
-	struct stat st;
-
-	if (stat(dir, &st) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return fchmodat(layer_fd, FOLD_NEW_NAME, st.st_mode & 07777, 0) < 0 ? -errno : 0;
-}
-
-/* Makes one of the empty files, both of which keep the copy. 0 or -errno. */
-static int fold_note(int layer_fd, const char *name)
-{
-	_cleanup_close_ int fd = openat(layer_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	return fd < 0 ? -errno : 0;
-}
-
-/*
- * Whether the layer may be made again. Not if the mode of a directory was changed, in the copy or in the layer: then it
- * is not known which one the program has left.
- */
-static bool fold_may_do_again(const struct fold *fold)
-{
-	return fold->closed.count == 0 && fold->root_mode == FOLD_SAME_MODE;
-}
-
-/* Makes the layer under its temporary name. 1: without some files, and it may have them later; 0; or -errno. */
-static int fold_make_layer(int layer_fd, const char *dir)
-{
-	bool is_again = false;
-	struct fold fold = FOLD_NONE;
-	int r = fold_remove(layer_fd, FOLD_NEW_NAME); /* of one that was interrupted */
-
-	if (r == 0 && mkdirat(layer_fd, FOLD_NEW_NAME, 0700) < 0)
-		r = -errno;
-	if (r == 0)
-		r = fold_open(&fold, layer_fd, dir, true);
-	if (r == 0)
-		fold.new_fd = io_open_dir(layer_fd, FOLD_NEW_NAME);
-	if (r == 0 && fold.new_fd < 0)
-		r = fold.new_fd;
-	if (r == 0)
-		r = fold_find_changes(&fold);
-	if (r == 0)
-		r = fold_set_attributes(&fold);
-	if (r == 0)
-		r = fold_write_lost(&fold, layer_fd);
-	if (r == 0 && fold.keeps_copy)
-		r = fold_note(layer_fd, FOLD_KEEPS_COPY_NAME);
-	is_again = fold.is_stale && fold_may_do_again(&fold);
-	if (r == 0 && is_again)
-		r = fold_note(layer_fd, FOLD_AGAIN_NAME);
-	fold_release(&fold);
-	if (r == -ENOENT && !io_may_have_name(layer_fd, COPY_RECORDS_NAME))
-		r = fold_make_empty_layer(layer_fd, dir);
-	return r < 0 ? r : is_again;
-}
-
-/* Puts the layer in its place. 0 or -errno. */
-static int fold_put_layer(int layer_fd, bool is_again)
-{
-	const bool replaces = io_may_have_name(layer_fd, FOLD_UPPER_NAME);
-	int r = 0;
-
-	if (renameat2(layer_fd, FOLD_NEW_NAME, layer_fd, FOLD_UPPER_NAME, replaces ? RENAME_EXCHANGE : 0) < 0)
-		return -errno;
-	if (replaces)
-		r = fold_remove(layer_fd, FOLD_NEW_NAME);
-	if (r == 0 && !is_again && unlinkat(layer_fd, FOLD_AGAIN_NAME, 0) < 0 && errno != ENOENT)
-		r = -errno;
-	return r;
-}
-
-/*
- * Whether the layer of a copy is yet to be made, or again, as files that were lost may be there now: when the directory
- * was another one, or not mounted.
- */
-static bool fold_is_needed(int layer_fd, bool may_do_again)
-{
-	if (!io_may_have_name(layer_fd, FOLD_UPPER_NAME))
-		return true;
-	return may_do_again && io_may_have_name(layer_fd, FOLD_AGAIN_NAME) && !closed_is_noted(layer_fd);
-}
-
-int workspace_fold(int workspace_fd, size_t at, const char *dir, bool may_do_again)
-{
-	_cleanup_close_ int layer = workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at)
-									: -ENOENT,
-			    base = -1;
-	int r = 0;
-
-	if (layer < 0)
-		return layer == -ENOENT ? 0 : layer;
-	if (fold_is_needed(layer, may_do_again)) {
-		base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
-		if (base < 0) /* it may come back: else each of its files would count as removed */
-			return 0;
-		r = fold_make_layer(layer, dir);
-		r = r < 0 ? r : fold_put_layer(layer, r == 1);
-		if (r < 0)
-			(void)fold_remove(layer, FOLD_NEW_NAME); /* else the next one removes it */
-	}
-	if (r < 0 || io_may_have_name(layer, FOLD_KEEPS_COPY_NAME) || io_may_have_name(layer, FOLD_AGAIN_NAME) ||
-	    !io_may_have_name(layer, COPY_DIR_NAME))
-		return r;
-	return fold_remove(layer, COPY_DIR_NAME);
 }
 
 int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target *target)
@@ -427,26 +281,6 @@ int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target 
 	if (r == 0)
 		target->failed_path[0] = '\0';
 	fold.new_fd = -1;
-	fold_release(&fold);
-	return r;
-}
-
-int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)
-{
-	_cleanup_close_ int layer =
-		workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at) : -ENOENT;
-	struct fold fold = FOLD_NONE;
-	int r;
-
-	if (layer < 0 || io_may_have_name(layer, FOLD_UPPER_NAME) || !io_may_have_name(layer, COPY_RECORDS_NAME))
-		return layer < 0 && layer != -ENOENT ? layer : 0;
-	r = fold_open(&fold, layer, dir, false);
-	if (r == -EACCES) /* the program has closed it */
-		r = 1;
-	if (r == 0)
-		r = fold_find_changes(&fold);
-	if (r == 0)
-		r = fold.is_changed;
 	fold_release(&fold);
 	return r;
 }

@@ -19,11 +19,15 @@ bool workspace_is_copy(int workspace_fd, size_t at);
 
 /*
  * Makes layer `at` unless it is there, and removes the copy. dir: the directory. Only with an exclusive lock of the
- * workspace. If the directory has not all files that are needed, the copy stays, and the next call makes the layer
- * again, if it may: the directory may be another one, or not mounted. 0, also for one by an overlay, and if dir cannot
- * be opened, when no layer is made; -EACCES: a directory of the copy cannot be read; or -errno.
+ * workspace. If the directory has not all files that are needed, the copy stays. The next call makes the layer again,
+ * if it may, and some of them are there: the directory may have been another one, or not mounted. 0, also for one by an
+ * overlay, and if dir cannot be opened, when no layer is made; -EACCES: a directory of the copy cannot be read; or
+ * -errno.
  */
 int workspace_fold(int workspace_fd, size_t at, const char *dir, bool may_do_again);
+
+/* Whether workspace_fold() would do something. A shared lock is enough. */
+bool workspace_needs_fold(int workspace_fd, size_t at, const char *dir, bool may_do_again);
 
 /* Where the changes of a copy go that programs go on to write to. */
 struct fold_target {

@@ -158,7 +158,7 @@ static int layer_open_closed(int workspace_fd, size_t at, const char *upper_name
 		return 0; /* layer_open() tells */
 	if (fstat(upper, &st) < 0)
 		return -errno;
-	r = closed_load(layer, &closed);
+	r = closed_load(layer, CLOSED_OF_LAYER, &closed);
 	if (r < 0)
 		return r;
 	r = closed_open(closed, "", upper, &st);
@@ -179,7 +179,7 @@ int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct wo
 	if (r < 0)
 		return r;
 	*ret_why = "it does not say which modes the program has left";
-	r = closed_load(ret_layer->dir_fd, &ret_layer->closed);
+	r = closed_load(ret_layer->dir_fd, CLOSED_OF_LAYER, &ret_layer->closed);
 	if (r < 0)
 		workspace_layer_release(ret_layer);
 	return r;

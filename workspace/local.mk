@@ -39,6 +39,7 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/first-dirs.c \
 	workspace/first-dirs.h \
 	workspace/fold-layer.c \
+	workspace/fold-make.c \
 	workspace/fold-private.h \
 	workspace/fold.c \
 	workspace/fold.h \

@@ -356,27 +356,12 @@ int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_wor
 	return store_read_workspace(store, id, ret_workspace) ? steal_fd(&fd) : -ENOENT;
 }
 
-/* True when one of the directories was copied. */
-static bool store_has_copy(int workspace_fd)
+/* True when a process was killed that had made an entry in layer `at` with a temporary name. */
+static bool store_has_leftover(int workspace_fd, size_t at)
 {
-	bool found = false;
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 
-	for (size_t i = 0; !found && i < WORKSPACE_DIRS_MAX; i++)
-		found = workspace_is_copy(workspace_fd, i);
-	return found;
-}
-
-/* True when a process was killed that had made an entry with a temporary name. */
-static bool store_has_leftover(int workspace_fd)
-{
-	bool found = false;
-
-	for (size_t i = 0; !found && i < WORKSPACE_DIRS_MAX; i++) {
-		_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, i);
-
-		found = layer >= 0 && leftover_is_noted(layer);
-	}
-	return found;
+	return layer >= 0 && leftover_is_noted(layer);
 }
 
 /*
@@ -397,22 +382,35 @@ static int store_remove_leftover(int workspace_fd, size_t at)
 	return r == -EACCES || r == -EPERM ? 0 : r;
 }
 
+/* Whether a layer is to be made of a copy, or to be cleaned. */
+static bool store_needs_fold(int workspace_fd, bool may_do_again)
+{
+	struct workspace workspace;
+	bool is_needed = false;
+
+	for (size_t i = 0; !is_needed && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
+		is_needed = store_has_leftover(workspace_fd, i) ||
+			    workspace_needs_fold(workspace_fd, i, workspace.dir, may_do_again);
+	return is_needed;
+}
+
 /*
  * Makes the layers of copies, and cleans all layers. The workspace has a shared lock, also afterwards. 0;
  * WORKSPACE_IN_USE: others read it; or -errno.
  */
 static int store_fold(int workspace_fd)
 {
+	const bool may_do_again = !store_has_journal(workspace_fd);
 	struct workspace workspace;
 	int r;
 
-	if (!store_has_copy(workspace_fd) && !store_has_leftover(workspace_fd))
+	if (!store_needs_fold(workspace_fd, may_do_again))
 		return 0;
 	r = workspace_lock(workspace_fd);
 	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++) {
 		r = store_remove_leftover(workspace_fd, i);
 		if (r == 0)
-			r = workspace_fold(workspace_fd, i, workspace.dir, !store_has_journal(workspace_fd));
+			r = workspace_fold(workspace_fd, i, workspace.dir, may_do_again);
 	}
 	return r != WORKSPACE_IN_USE && flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
 }

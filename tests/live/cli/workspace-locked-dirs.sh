@@ -233,6 +233,20 @@ if [ "$(id -u)" != 0 ]; then
 	has interrupted made/in in
 	ws discard "$id" || fail "interrupted: discard"
 fi
+# Making the layer of a copy fails, or is interrupted, after the directories of the copy were opened.
+for inject in error=ENOSPC signal=KILL; do
+	play 'mkdir -p made/in; echo in >made/in/in; chmod 0 made/in; chmod 100 made; echo x >>f; chmod 500 .'
+	strace -qq -o /dev/null -e trace=renameat,renameat2 -e "inject=renameat,renameat2:$inject" \
+		"$CALLGATE" ws diff "$id" >/dev/null 2>&1 &
+	wait $! 2>/dev/null
+	applies 0 "the layer, $inject"
+	has_mode "the layer, $inject" . 500
+	has_mode "the layer, $inject" made 100
+	has_mode "the layer, $inject" made/in 0
+	open_all
+	has "the layer, $inject" made/in/in in
+	ws discard "$id" || fail "the layer, $inject: discard"
+done
 # What was opened in the layer has the mode that the program has left also when the workspace was moved: its inode
 # numbers are others then. (doc/workspaces.md)
 play 'echo new >new; ln new linked; chmod 0 new; mkdir made; echo in >made/in; chmod 300 made; chmod 200 f'

@@ -238,6 +238,11 @@ for what in all part applied killed; do
 	ws diff "$id" >"$T/out" 2>&1
 	grep -q 'elsewhere/file: the program has not opened the file' "$T/out" || fail "$what: $(cat "$T/out")"
 	[ "$what" != applied ] || applies 3 "$what"
+	# While nothing is back, the layer stays, and several may read it.
+	before=$(stat -c %i "$(copy)/../upper")
+	flock -s "$(copy)/../.." "$CALLGATE" ws diff "$id" >"$T/again" 2>&1
+	grep -q 'elsewhere/file: the program has not opened the file' "$T/again" || fail "$what: $(cat "$T/again")"
+	[ "$(stat -c %i "$(copy)/../upper")" = "$before" ] || fail "$what: the layer was made again"
 	if [ "$what" = all ]; then
 		rmdir "$W" && mv "$T/away" "$W"
 	else
@@ -261,6 +266,23 @@ for what in all part applied killed; do
 done
 mkdir "$W/moved"
 echo content >"$W/moved/file"
+
+# The workspace is moved to another file system meanwhile: it has what it had.
+rm -r "$W/elsewhere" "$W/new"
+later
+cow -- /bin/sh -c 'mv moved elsewhere; echo new >new'
+mv "$W/moved" "$T/away"
+ws diff "$id" >"$T/out" 2>&1
+kept=$(dirname "$(dirname "$(copy)")")
+mv "$kept" "$T/kept" && cp -a "$T/kept" "$kept"
+applies 3 "moved"
+has moved new new
+[ ! -e "$W/elsewhere/file" ] || fail "moved: applied: $(cat "$T/out" "$T/said")"
+mv "$T/away" "$W/moved"
+applies 3 "moved, back"
+[ "$(cat "$W/moved/file")" = content ] || fail "moved, back: $(cat "$T/out" "$T/said"; ls -lR "$W")"
+ws discard "$id" || fail "moved: discard"
+rm -r "$W/new" "$W/elsewhere" "$T/kept"
 rm "$T/before"
 
 # A copy of the workspace, whose files have other inode numbers: none of them counts as content.
