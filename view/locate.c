@@ -348,12 +348,6 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 	return -ELOOP;
 }
 
-void place_fix_path_after_assignment(struct place *copy, const struct place *from)
-{
-	if (from->path_below_mount_fd >= from->virt && from->path_below_mount_fd < from->virt + sizeof(from->virt))
-		copy->path_below_mount_fd = copy->virt + (from->path_below_mount_fd - from->virt);
-}
-
 bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;

@@ -98,14 +98,29 @@ struct place {
 	char virt[PATH_MAX]; /* canonical virtual path */
 };
 
+/* The offset of path_below_mount_fd in virt; -1: it does not point there. */
+static inline ptrdiff_t place_get_offset_below(const struct place *place)
+{
+	const char *below = place->path_below_mount_fd;
+
+	return place->mount && below >= place->virt && below < place->virt + sizeof(place->virt) ? below - place->virt
+												 : -1;
+}
+
+/* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
+static inline void place_fix_path_after_assignment(struct place *copy, const struct place *from)
+{
+	const ptrdiff_t offset = place_get_offset_below(from);
+
+	if (offset >= 0)
+		copy->path_below_mount_fd = copy->virt + offset;
+}
+
 /* Copies a place: path_below_mount_fd may point into it. */
 static inline void place_copy(struct place *to, const struct place *from)
 {
-	const char *below = from->path_below_mount_fd;
-
 	*to = *from;
-	if (from->mount && below >= from->virt && below < from->virt + sizeof(from->virt))
-		to->path_below_mount_fd = to->virt + (below - from->virt);
+	place_fix_path_after_assignment(to, from);
 }
 
 /* True when an entry cannot move from one mount to the other as one of them is the copy of a workspace. */
@@ -113,9 +128,6 @@ static inline bool view_is_between_workspaces(const struct mount *from, const st
 {
 	return from != to && ((from->flags | to->flags) & MOUNT_WORKSPACE_COPY);
 }
-
-/* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
-void place_fix_path_after_assignment(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW_LAST_LINK = 1 << 0, /* follow a symbolic link in the last component */

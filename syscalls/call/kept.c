@@ -42,15 +42,6 @@ static size_t kept_list_texts(struct call *call, struct kept_text ret_text[2 * K
 	return count;
 }
 
-static void kept_copy_place(struct kept_call *kept, unsigned i, const struct place *place)
-{
-	const char *below = place->path_below_mount_fd;
-	const bool is_in_virt = place->mount && below >= place->virt && below < place->virt + sizeof(place->virt);
-
-	memcpy(kept->place[i], place, sizeof(kept->place[i]));
-	kept->below[i] = is_in_virt ? below - place->virt : -1;
-}
-
 struct kept_call *kept_call_create(const struct call *call)
 {
 	struct kept_text text[2 * KEPT_PATHS + 1];
@@ -69,7 +60,8 @@ struct kept_call *kept_call_create(const struct call *call)
 		kept->answer = *call->answer;
 	for (unsigned i = 0; i < KEPT_PATHS; i++) {
 		memcpy(kept->path[i], &call->path[i], sizeof(kept->path[i]));
-		kept_copy_place(kept, i, &call->resolved_place[i]);
+		memcpy(kept->place[i], &call->resolved_place[i], sizeof(kept->place[i]));
+		kept->below[i] = place_get_offset_below(&call->resolved_place[i]);
 	}
 	kept->task = task_make_copy(call->task, kept->texts);
 	at = stpcpy(kept->texts, call->task->exe) + 1;
