@@ -9,24 +9,29 @@
 
 #include "base/times.h"
 
-int dir_id_read(int fd, struct dir_id *ret_id)
+/* As dir_id_read(), with the status of the file system. */
+static int dir_id_read_with_fs(int fd, struct dir_id *ret_id, struct statfs *ret_fs)
 {
 	struct dir_id id = {.inode = 0};
-	struct statfs fs;
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
-		return -errno;
-	if (fstatfs(fd, &fs) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0 || fstatfs(fd, ret_fs) < 0)
 		return -errno;
 	id.inode = stx.stx_ino;
 	/* overlayfs changes the time when it copies a directory up. */
-	if ((stx.stx_mask & STATX_BTIME) && fs.f_type != OVERLAYFS_SUPER_MAGIC)
+	if ((stx.stx_mask & STATX_BTIME) && ret_fs->f_type != OVERLAYFS_SUPER_MAGIC)
 		id.born = (struct timespec){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
-	_Static_assert(sizeof(fs.f_fsid) == sizeof(id.fsid), "statfs(2)");
-	memcpy(&id.fsid, &fs.f_fsid, sizeof(id.fsid));
+	_Static_assert(sizeof(ret_fs->f_fsid) == sizeof(id.fsid), "statfs(2)");
+	memcpy(&id.fsid, &ret_fs->f_fsid, sizeof(id.fsid));
 	*ret_id = id;
 	return 0;
+}
+
+int dir_id_read(int fd, struct dir_id *ret_id)
+{
+	struct statfs fs;
+
+	return dir_id_read_with_fs(fd, ret_id, &fs);
 }
 
 bool dir_id_has_birth(const struct dir_id *id)
@@ -60,7 +65,7 @@ bool dir_id_is_of(const struct dir_id *id, int fd)
 
 	if (id->inode == 0)
 		return true;
-	if (dir_id_read(fd, &now) < 0 || now.inode != id->inode || fstatfs(fd, &fs) < 0)
+	if (dir_id_read_with_fs(fd, &now, &fs) < 0 || now.inode != id->inode)
 		return false;
 	if (dir_id_has_birth(id) && dir_id_has_birth(&now) && times_compare(&id->born, &now.born) != 0)
 		return false;
