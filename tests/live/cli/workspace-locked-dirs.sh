@@ -12,15 +12,20 @@ open_all() # for rm(1)
 	[ ! -e "$W" ] || chmod -R u+rwX "$W"
 }
 
-play() # COMMAND [COMMAND]: in a fresh tree, and what is done there before; the workspace is $id
+fresh() # COMMAND: makes the tree, and what is done there
 {
 	open_all
 	rm -rf "$W"
 	mkdir -p "$W/d/sub"
 	for name in f d/a d/b d/sub/c; do echo "old $name" >"$W/$name"; done
 	chmod 555 "$W/d"
-	(cd "$W" && eval "${2:-:}")
+	(cd "$W" && eval "$1")
 	later
+}
+
+play() # COMMAND [COMMAND]: in a fresh tree, and what is done there before; the workspace is $id
+{
+	fresh "${2:-:}"
 	cg run --json "${WORKSPACE_COW:---cow}" --profile extended -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
 		>"$T/result" 2>"$T/err"
 	id=$(jq -r '.workspace.id // empty' "$T/result")
@@ -153,15 +158,29 @@ has_mode 'closed there' d 0
 chmod 755 "$W/d"
 has 'closed there' d/a $'old d/a\nx'
 ws discard "$id" || fail "discard"
-play 'chmod 700 d d/sub; echo x >>d/sub/c; rm d/b; chmod 444 d/sub; chmod 0 d' 'chmod 0 d/sub d'
-applies 0 'closed before'
-has_mode 'closed before' d 0
-chmod 755 "$W/d"
-has_mode 'closed before' d/sub 444
-chmod 755 "$W/d/sub"
-has 'closed before' d/sub/c $'old d/sub/c\nx'
-[ ! -e "$W/d/b" ] || fail "closed before: not removed"
-ws discard "$id" || fail "discard"
+# What was closed before the run. Where there is neither an overlay nor a user namespace, as in a container, the owner
+# could read it only after chmod(2), which the directory would show; so nothing is run.
+fresh 'chmod 0 d'
+reads_closed=1
+cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/true >"$T/result" ||
+	reads_closed=
+if [ -n "$reads_closed" ]; then
+	ws discard "$(jq -r .workspace.id "$T/result")" || fail "closed before: discard"
+	play 'chmod 700 d d/sub; echo x >>d/sub/c; rm d/b; chmod 444 d/sub; chmod 0 d' 'chmod 0 d/sub d'
+	applies 0 'closed before'
+	has_mode 'closed before' d 0
+	chmod 755 "$W/d"
+	has_mode 'closed before' d/sub 444
+	chmod 755 "$W/d/sub"
+	has 'closed before' d/sub/c $'old d/sub/c\nx'
+	[ ! -e "$W/d/b" ] || fail "closed before: not removed"
+	ws discard "$id" || fail "discard"
+else
+	jq -e '.error.message | test("\\./d cannot be read: Permission denied")' "$T/result" >/dev/null ||
+		fail "closed before: $(cat "$T/result")"
+	has_mode "closed before" d 0
+	[ -z "$(ws list)" ] || fail "closed before: left $(ws list)"
+fi
 # A file that was applied so is as the layer has it.
 play 'chmod 0 f; echo x >n'
 applies 0 'a closed file' f
@@ -200,10 +219,10 @@ if [ "$(id -u)" != 0 ]; then
 		ends "after crash at chmod $at"
 	done
 	# What was opened for the comparison is closed again.
-	for at in 1 2; do
+	for at in ${reads_closed:+1 2}; do
 		play 'chmod 700 d; echo x >>d/a; chmod 0 d' 'chmod 0 d'
 		ws diff "$id" >/dev/null 2>&1
-		strace -qq -o "$T/trace" -e trace=chmod,fchmodat -e inject=chmod,fchmodat:signal=KILL:when=$at \
+		strace -qq -o "$T/trace" -e trace=chmod,fchmodat -e inject=chmod,fchmodat:signal=KILL:when="$at" \
 			"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
 		wait $! 2>/dev/null
 		grep -q KILL "$T/trace" || fail "opened, crash $at: not killed"
