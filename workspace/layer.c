@@ -3,18 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/times.h"
 #include "view/copy/fill.h"
 #include "view/copy/groups.h"
 #include "workspace/closed.h"
@@ -22,7 +19,6 @@
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
 #define LAYER_USER_PREFIX "user.overlay."
-#define LAYER_LABEL "security.selinux"
 #define LAYER_GID_MAP_BYTES_MAX 4096
 #define LAYER_GROUPS_MAX 65536           /* NGROUPS_MAX of the kernel */
 #define LAYER_NO_PREFIX "callgate.none." /* no attribute can have such a name: the kernel knows no such kind */
@@ -282,181 +278,6 @@ int workspace_stat_upper(const struct workspace_layer *layer, int upper_fd, stru
 	return 0;
 }
 
-/* ---- the overlay's own marks ---- */
-
-bool workspace_is_whiteout(const struct stat *upper)
-{
-	return S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
-}
-
-bool workspace_is_removed(const struct workspace_layer *layer, const struct stat *upper)
-{
-	if (!layer->records)
-		return workspace_is_whiteout(upper);
-	return upper->st_mode == WORKSPACE_WHITEOUT_MODE && upper->st_size == 0 &&
-	       times_compare(&upper->st_mtim, &layer->mounted) == 0;
-}
-
-int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
-{
-	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
-	char name[32], value = '\0';
-
-	(void)snprintf(name, sizeof(name), "%sopaque", layer->prefix);
-	if (getxattr(link.path, name, &value, 1) < 0)
-		return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
-	return value == 'y';
-}
-
-bool workspace_has_origin(const struct workspace_layer *layer, const char *path, int upper_fd)
-{
-	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
-	char name[32];
-
-	if (layer->records)
-		return workspace_records_find(layer->records, path) ||
-		       workspace_records_have_file(layer->records, upper_fd);
-	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
-	return getxattr(link.path, name, NULL, 0) >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
-}
-
-bool workspace_is_same_file(const struct workspace_layer *layer, const char *path, int upper_fd)
-{
-	return layer->records ? workspace_records_have_file(layer->records, upper_fd)
-			      : workspace_has_origin(layer, path, upper_fd);
-}
-
-static int layer_compare_lost(const void *path, const void *lost)
-{
-	return strcmp(path, *(const char *const *)lost);
-}
-
-bool workspace_is_lost(const struct workspace_layer *layer, const char *path)
-{
-	return layer->lost_count > 0 &&
-	       bsearch(path, layer->lost, layer->lost_count, sizeof(*layer->lost), layer_compare_lost);
-}
-
-const char *workspace_get_shown_attribute(const struct workspace_layer *layer, const char *name, char *out)
-{
-	static const char escape[] = "overlay.";
-	const size_t len = strlen(layer->prefix);
-
-	if (strncmp(name, layer->prefix, len) != 0 || strncmp(name + len, escape, strlen(escape)) != 0)
-		return NULL;
-	(void)snprintf(out, XATTR_NAME_MAX + 1, "%s%s", layer->prefix, name + len + strlen(escape));
-	return out;
-}
-
-bool workspace_is_hidden_attribute(const struct workspace_layer *layer, const char *name)
-{
-	return workspace_is_own_attribute(layer, name) && strcmp(name, LAYER_LABEL) != 0;
-}
-
-bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)
-{
-	const size_t len = strlen(layer->prefix);
-
-	if (strncmp(name, layer->prefix, len) == 0) /* "user.overlay.overlay.x": the program set "user.overlay.x" */
-		return strncmp(name + len, "overlay.", strlen("overlay.")) != 0;
-	if (strncmp(name, "trusted.", strlen("trusted.")) == 0) /* no program of a run can see or set them */
-		return true;
-	return strcmp(name, LAYER_LABEL) == 0; /* SELinux labels files by where they are */
-}
-
-/* ---- extended attributes ---- */
-
-/*
- * Reads the names of all attributes: strings, each with its NUL. By the descriptor itself unless that is of O_PATH: the
- * keeper's own filter allows no more. The length, or -errno; 0 where there are none.
- */
-static ssize_t layer_list_attributes(int fd, char ret_names[XATTR_LIST_MAX])
-{
-	const struct io_proc_fd_path link = io_proc_fd_path(fd);
-	ssize_t len = flistxattr(fd, ret_names, XATTR_LIST_MAX);
-
-	if (len < 0 && errno == EBADF)
-		len = listxattr(link.path, ret_names, XATTR_LIST_MAX);
-	if (len < 0 && errno == EOPNOTSUPP)
-		return 0;
-	return len < 0 ? -errno : len;
-}
-
-/* True for a name of the overlay's. *unknown becomes true when the entry is one whose content is elsewhere. */
-static bool layer_is_own_attribute(const struct workspace_layer *layer, const char *name, bool *unknown)
-{
-	const size_t len = strlen(layer->prefix);
-
-	if (strncmp(name, layer->prefix, len) == 0 &&
-	    (strcmp(name + len, "redirect") == 0 || strcmp(name + len, "metacopy") == 0))
-		*unknown = true;
-	return workspace_is_own_attribute(layer, name);
-}
-
-/*
- * Whether an attribute has another value, or is missing. 1, 0, or -errno. *same_names: counts those that the directory
- * has by this name. values: room for two of XATTR_SIZE_MAX.
- */
-static int layer_compare_attribute(const struct workspace_layer *layer, int base_fd, int upper_fd, const char *name,
-				   char *values, size_t *same_names)
-{
-	const struct io_proc_fd_path base = io_proc_fd_path(base_fd), upper = io_proc_fd_path(upper_fd);
-	ssize_t base_len = getxattr(base.path, name, values, XATTR_SIZE_MAX), upper_len;
-	char shown[XATTR_NAME_MAX + 1];
-
-	*same_names += base_len >= 0;
-	if (base_len < 0 && errno == ENODATA && workspace_get_shown_attribute(layer, name, shown))
-		base_len = getxattr(base.path, shown, values, XATTR_SIZE_MAX);
-	if (base_len < 0)
-		return errno == ENODATA || errno == EOPNOTSUPP ? 1 : -errno;
-	upper_len = getxattr(upper.path, name, values + XATTR_SIZE_MAX, XATTR_SIZE_MAX);
-	if (upper_len < 0)
-		return errno == ENODATA || errno == EOPNOTSUPP ? 1 : -errno;
-	return base_len != upper_len || memcmp(values, values + XATTR_SIZE_MAX, (size_t)base_len) != 0;
-}
-
-/* Counts the attributes that are not the overlay's. -EUCLEAN as workspace_compare_attributes(). */
-static int layer_count_attributes(const struct workspace_layer *layer, const char *names, size_t len, size_t *ret_count)
-{
-	bool unknown = false;
-	size_t count = 0;
-
-	for (size_t at = 0; at < len; at += strlen(names + at) + 1)
-		count += !layer_is_own_attribute(layer, names + at, &unknown);
-	*ret_count = count;
-	return unknown ? -EUCLEAN : 0;
-}
-
-int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd)
-{
-	_cleanup_free_ char *names = malloc(2 * XATTR_LIST_MAX), *values = NULL;
-	size_t base_count = 0, upper_count = 0, same_names = 0;
-	ssize_t len, base_len;
-	bool unknown;
-	int r;
-
-	if (!names)
-		return -ENOMEM;
-	len = layer_list_attributes(upper_fd, names);
-	r = len < 0 ? (int)len : layer_count_attributes(layer, names, (size_t)len, &upper_count);
-	if (r < 0 || base_fd < 0)
-		return r;
-	base_len = layer_list_attributes(base_fd, names + XATTR_LIST_MAX);
-	if (base_len < 0)
-		return (int)base_len;
-	/* The directory itself may have been an overlay's: what has the prefix there is not shown by this one. */
-	(void)layer_count_attributes(layer, names + XATTR_LIST_MAX, (size_t)base_len, &base_count);
-	if (base_count > upper_count || upper_count == 0)
-		return base_count > upper_count;
-	values = malloc(2 * (size_t)XATTR_SIZE_MAX);
-	if (!values)
-		return -ENOMEM;
-	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
-		if (!layer_is_own_attribute(layer, names + at, &unknown))
-			r = layer_compare_attribute(layer, base_fd, upper_fd, names + at, values, &same_names);
-	return r == 0 ? same_names != base_count : r;
-}
-
 /* ---- the directory itself ---- */
 
 /* Whether the roots differ in mode or, with has_root_attributes, in owner or attributes. 1, 0 or -errno. */
@@ -496,11 +317,4 @@ int workspace_layer_root_is_changed(int workspace_fd, size_t at, const char *dir
 		return 0; /* it was never mounted, or the copy was not completed */
 	layer.base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
 	return layer.upper_fd < 0 ? layer.upper_fd : layer.base_fd < 0 ? layer.base_fd : layer_compare_roots(&layer);
-}
-
-bool workspace_time_is_since_mount(const struct workspace_layer *layer, const struct timespec *time)
-{
-	if (time->tv_sec != layer->mounted.tv_sec || time->tv_nsec == 0) /* 0: a file system that has whole seconds */
-		return time->tv_sec > layer->mounted.tv_sec - (time->tv_nsec == 0);
-	return time->tv_nsec >= layer->mounted.tv_nsec;
 }

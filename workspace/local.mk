@@ -45,6 +45,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/fold.h \
 	workspace/journal.c \
 	workspace/journal.h \
+	workspace/layer-attributes.c \
+	workspace/layer-marks.c \
 	workspace/layer.c \
 	workspace/layer.h \
 	workspace/names/joined.c \
