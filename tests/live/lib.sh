@@ -73,11 +73,22 @@ export TMPDIR=$T/tmp
 # a busy machine is ten times slower than an idle one. A test waits for a state by this, and for no fixed time.
 awaited()
 {
-	local end=$((SECONDS + 60))
+	local now end
+	read -r end _ </proc/uptime # not SECONDS, nor date(1): the machine's clock may be set
+	end=$((${end%.*} + 60))
 	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
+		read -r now _ </proc/uptime
+		[ "${now%.*}" -lt $end ] || return 1
 		sleep 0.02
 	done
+}
+
+# now_ms: milliseconds since the machine was started, in steps of ten.
+now_ms()
+{
+	local now
+	read -r now _ </proc/uptime
+	echo "${now/./}0"
 }
 
 # await WHAT COMMAND…: the test ends with WHAT when the command does not succeed within a minute.

@@ -4,11 +4,11 @@
 . "$(dirname "$0")/../lib.sh"
 mkdir "$T/w"
 for round in 1 2 3; do
-	start=$(date +%s%N)
+	start=$(now_ms)
 	cg_run extended -x "$CASES/cases-attack" -t 1 --json -w "$T/w" -- "$CASES/cases-attack" wander \
 		>"$T/json" 2>"$T/err"
 	status=$?
-	took=$((($(date +%s%N) - start) / 1000000))
+	took=$(($(now_ms) - start))
 	[ $status = 124 ] || fail "round $round: exit status $status: $(cat "$T/err")"
 	[ $took -lt 30000 ] || fail "round $round: it took $took ms"
 	jq -e '.calls.judged > 0' "$T/json" >/dev/null || fail "round $round: no report: $(head -c 600 "$T/json")"

@@ -128,7 +128,6 @@ megabytes=512
 rm -r "${W:?}"/*
 head -c ${megabytes}M /dev/zero | tr '\0' x >"$W/large" || die "no file"
 picture "$W" >"$T/before"
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # How long it takes. In the end the file is as natively.
 as_it_is=$(printf '0\n%s' "$(stat -c '%s %y' "$W/large")")

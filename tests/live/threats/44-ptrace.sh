@@ -9,11 +9,11 @@ judged record && audit_has '.syscall == "openat" and .reason == "traced" and .er
 
 # The run ends by itself, and by its limit, whatever state tracees are in.
 LIVE_TIMEOUT=30
-start=$(date +%s%N)
+start=$(now_ms)
 hostile cases-threat traced-end "$CASES/cases-threat"
 CG_OPTIONS=(-t 2)
 HOSTILE_STATUS=124 hostile cases-threat traced-end "$CASES/cases-threat" stay
-took=$((($(date +%s%N) - start) / 1000000))
+took=$(($(now_ms) - start))
 [ $took -lt 15000 ] || fail "two runs took $took ms to end"
 [ -z "$(survivors "$T/w")" ] || fail "processes survive"
 
