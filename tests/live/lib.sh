@@ -147,6 +147,8 @@ end_kept()
 live_done()
 {
 	local status=$? left
+	# Bash runs the trap also in a process that it has just made, where that gets a signal before it executes.
+	[ "$BASHPID" = $$ ] || return
 	trap - EXIT
 	left=$(find "$T/tmp/callgate-$(id -u)"* -mindepth 1 ! -path '*/lock' ! -path '*/results*' ! -path '*/spare' \
 		! -path '*/spare/work' ! -path '*/spare/tmp' ! -path '*/spare/shm' ! -path '*/spare/var-tmp' \
