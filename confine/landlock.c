@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "view/prepare.h"
 
 /* Constants of landlock(7) that system headers older than the named kernel lack. Headers of Linux 6.1 must suffice. */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */

@@ -12,6 +12,7 @@
 #include "confine/namespaces-private.h"
 #include "confine/pidmax.h"
 #include "confine/scheduling.h"
+#include "view/prepare.h"
 
 #define PIDNS LAYER_BIT(LAYER_PIDNS)     /* LAYER_BIT of the pid namespace */
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS) /* LAYER_BIT of the mount namespace */

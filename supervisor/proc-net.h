@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stddef.h>
 
+#include "view/prepare.h"
 #include "view/view.h"
 
 /* own: the run's own IPv6 address of the pool, or NULL. The returned array is static. */

@@ -21,6 +21,7 @@
 #include "supervisor/proc-net.h"
 #include "supervisor/report.h"
 #include "syscalls/call/descriptor.h"
+#include "view/prepare.h"
 
 /* Reads the keeper's next message: 0, or an -errno. An earlier supervisor may have left messages unread. */
 static int process_read_keeper_message(const struct process *process)

@@ -52,6 +52,7 @@ libcallgate_view_a_SOURCES += \
 	view/open.c \
 	view/overlay.c \
 	view/overlay.h \
+	view/prepare.h \
 	view/private.h \
 	view/procfs.c \
 	view/readable.c \

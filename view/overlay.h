@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "view/prepare.h"
+
 #define OVERLAYS_WRITTEN_DIRS 4 /* workdir, home, TMPDIR and /var/tmp */
 
 #define OVERLAY_LAYER_NAME "upper" /* directory of a layer that has the entries of the overlay */

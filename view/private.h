@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "view/copy/copy.h"
+#include "view/prepare.h"
 #include "view/view.h"
 
 #define VIEW_NODE_BUCKETS 512u     /* of the hash table of nodes by virtual path */

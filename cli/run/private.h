@@ -15,6 +15,7 @@
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
 #include "syscalls/account/result/sink.h"
+#include "view/prepare.h"
 
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {

@@ -14,6 +14,7 @@
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "egress/secrets/secret.h"
+#include "view/prepare.h"
 #include "view/view.h"
 
 /* A variable of the program's environment. */

@@ -7,6 +7,7 @@
 
 #include "policy/parse/errors.h"
 #include "view/overlay.h"
+#include "view/prepare.h"
 #include "view/private.h"
 
 /* The building of a view from a policy. */

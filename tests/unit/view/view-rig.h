@@ -9,6 +9,7 @@
 #include <limits.h>
 
 #include "tests/unit/unit.h"
+#include "view/prepare.h"
 #include "view/view.h"
 
 struct view_rig {
