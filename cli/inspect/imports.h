@@ -12,6 +12,7 @@
 #include "cli/inspect/findings.h"
 #include "cli/inspect/subject.h"
 
+#define INSPECT_IMPORTED_FILES_MAX 64u /* of callgate inspect; of others, they are among parts.c's files */
 #define INSPECT_IMPORTED_MIB_MAX 64u /* bytes of imported files that are looked at; that there were more is told */
 
 struct inspect_import;

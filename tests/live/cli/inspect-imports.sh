@@ -81,6 +81,25 @@ python3 -c 'for i in range(1100): print("import none%d" % i)' >names.py
 looks --inspect -- python3 names.py
 [ "$(grep -c 'inspect: .*not-looked-at: further imports' "$T/out/err")" = 1 ] || fail "names: $(cat "$T/out/err")"
 
+# callgate inspect does it with an option. Each file is listed once, those that are named first.
+cg inspect --imports --level warning main.py pkg/up.py >"$T/out/out"
+sed 's/: dynamic: .*//' "$T/out/out" | diff - <(printf '%s\n' pkg/up.py:1 helper.py:4 pkg/__init__.py:1 \
+	pkg/sub/__init__.py:1 pkg/sub/mod.py:4 plain/deep.py:1 pkg/sub/x.py:1) || fail "inspect: $(cat "$T/out/out")"
+cg inspect --imports --json outer.py main.py >"$T/out/out"
+status=$?
+[ $status = 0 ] || fail "inspect --json: status $status"
+[ "$(jq -c '[.files[] | [.file, (.findings | length)]][0:2]' "$T/out/out")" = '[["outer.py",2],["main.py",4]]' ] ||
+	fail "inspect --json: $(cat "$T/out/out")"
+echo 'import bad' >outer.py
+cg inspect --imports --json outer.py >"$T/out/out" && fail "bad.py: status 0"
+jq -e '.files[1] | .file == "bad.py" and .type == "python"' "$T/out/out" >/dev/null || fail "$(cat "$T/out/out")"
+cg inspect outer.py >"$T/out/out" || fail "without the option: status $?"
+[ "$(cat "$T/out/out")" = 'outer.py:1: import: bad' ] || fail "without the option: $(cat "$T/out/out")"
+cg inspect --imports --level warning big.py >"$T/out/out"
+grep -q '^big5.py: not-looked-at: ' "$T/out/out" || fail "inspect, bytes: $(cat "$T/out/out")"
+cg inspect --imports --level warning names.py >"$T/out/out"
+grep -q '^names.py: not-looked-at: further imports' "$T/out/out" || fail "inspect, names: $(cat "$T/out/out")"
+
 # In a session, it is the files that are there.
 id=$(cg session create --profile extended -w "$T/w") || fail "session create"
 cg session exec "$id" -- sh -c 'mkdir new && printf "\neval(\"1\")\n" >new/inner.py && echo "import inner" >new/m.py'
