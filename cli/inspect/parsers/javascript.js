@@ -43,6 +43,7 @@ const RUNNERS = ["eval", "Function", "vm.runInThisContext", "vm.runInNewContext"
 const REQUIRERS = new RegExp("^(require|(require\\.main|process\\.mainModule|" +
 	"module(\\.parent|\\.constructor|\\.Module|\\.default)?)\\.(require|_load)|" +
 	"module(\\.default)?\\.createRequire\\(\\)|process\\.getBuiltinModule)$");
+const BUILT_IN = [RegExp, Array, String, Map, Set, Promise, Function].map((type) => type.prototype);
 const ROOTS = /^(\/|\/home|\/etc|\/usr|\/root|~)$/;
 const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "fork"];
 
@@ -200,6 +201,7 @@ const texts = new Map();
 const arrays = new Map();
 const paths = new Map(); // variables with names of files that are put together
 const members = new Map(); // names of members of objects that are modules, such as "cp" of this.cp = require("x")
+const objects = new Set(); // variables with objects that are no built-in ones
 const decoded = new Set();
 const fetched = new Set();
 
@@ -306,12 +308,17 @@ function resolveMember(node, depth) {
 	const key = node.computed ? textOf(node.property, depth + 1) : node.property.name ?? null;
 	if (key === null)
 		return null;
-	if (members.has(key) && (node.object.type === "ThisExpression" || node.object.type === "Identifier") &&
-			!isModule(base))
+	if (members.has(key) && hasMember(node.object, key) && !isModule(base))
 		return members.get(key);
 	if (GLOBALS.includes(base))
 		return key;
 	return base ? `${base}.${key}` : key === "constructor" ? "constructor" : null;
+}
+
+/* Whether an object may be one that has a module by this key: exec() is also a method of each RegExp. */
+function hasMember(object, key) {
+	return object.type === "ThisExpression" || (object.type === "Identifier" &&
+		(objects.has(object.name) || !BUILT_IN.some((prototype) => key in prototype)));
 }
 
 function isModule(name) {
@@ -336,6 +343,9 @@ function learnPattern(pattern, name) {
 
 function learnAssignment(target, value) {
 	const text = textOf(value);
+	if (target.type === "Identifier" && (value.type === "ObjectExpression" ||
+			(value.type === "NewExpression" && value.callee.type === "Identifier" && !(value.callee.name in globalThis))))
+		objects.add(target.name);
 	if (text !== null && target.type === "Identifier")
 		texts.set(target.name, text);
 	if (target.type === "Identifier" && value.type === "ArrayExpression")

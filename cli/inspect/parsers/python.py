@@ -67,6 +67,8 @@ INNARDS = (
 )
 METHODS = ("connect", "connect_ex", "bind", "listen", "sendto")  # of the values that calls return
 STANDARD = getattr(sys, "stdlib_module_names", ())  # since Python 3.10
+CHARACTERS_MAX = 5  # by chr(), which are not of note
+MADE_OFTEN = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
 WIPES = ("shutil.rmtree", "os.removedirs")
 NO_FUNCTION = re.compile(r"^subprocess\.([A-Z_]+|\w+Error|TimeoutExpired|CompletedProcess)$")  # what others are given
 UNSAFE_LOADERS = ("Loader", "UnsafeLoader", "CLoader", "FullLoader")  # of yaml
@@ -136,11 +138,9 @@ class Inspector:
         return False
 
     def is_decoded(self, node):
-        if self.comes_from(node, DECODES, self.decoded):
+        if self.comes_from(node, DECODES, self.decoded) or self.is_of_characters(node):
             return True
         for part in ast.walk(node):
-            if isinstance(part, ast.Name) and self.names.resolve(part) == "chr":
-                return True
             if isinstance(part, ast.Call) and self.names.resolve(part.func) in ("bytes", "bytearray"):
                 if part.args and isinstance(part.args[0], (ast.List, ast.Tuple)):
                     return True
@@ -150,6 +150,20 @@ class Inspector:
                 if any(self.names.text_of(arg) in ("rot13", "rot_13", "hex", "base64") for arg in part.args):
                     return True
         return False
+
+    def is_of_characters(self, node):
+        """Whether characters are made by numbers: in a loop, or more than a few, such as chr(34) for a quote."""
+        parts = list(ast.walk(node))
+        calls = [part for part in parts if isinstance(part, ast.Call) and self.names.resolve(part.func) == "chr"]
+        if len(calls) > CHARACTERS_MAX:
+            return True
+        loops = [part for part in parts if isinstance(part, MADE_OFTEN)]
+        called = {id(call.func) for call in calls}
+        repeated = {id(part) for loop in loops for part in ast.walk(loop)} if calls else set()
+        return bool(called & repeated) or any(
+            isinstance(part, ast.Name) and id(part) not in called and self.names.resolve(part) == "chr"
+            for part in parts
+        )
 
     def follow_values(self):
         for _ in range(3):

@@ -40,7 +40,7 @@ class Looker:
         self.flows = Flows()
         self.environment = Environment()
         self.directories = Directories(self.flows.constants)
-        self.is_in_root = False  # the last "cd" went to one of ROOTS
+        self.changes = []  # of the directory: in how many parentheses, and whether to one of ROOTS
         self.commands = commands  # is told of all commands; None: nothing is
         self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
 
@@ -207,14 +207,22 @@ class Looker:
         elif self.flows.is_hidden_name(command):
             self.add(command, "obfuscated")
 
+    def is_in_root(self, command):
+        """Whether the directory was changed to one of ROOTS last. What is in parentheses changes it only there."""
+        while self.changes and self.changes[-1][0] > command.depth:
+            self.changes.pop()
+        return bool(self.changes) and self.changes[-1][1]
+
     def look_at_damage(self, command, name, words):
         options = "".join(word for word in words if word.startswith("-") and not word.startswith("--"))
         if name == "rm" and ("r" in options or "R" in options or "--recursive" in words):
-            is_all = self.is_in_root and {"*", ".", "./", "./*", ".*"} & set(words)
+            is_all = self.is_in_root(command) and {"*", ".", "./", "./*", ".*"} & set(words)
             if is_all or "--no-preserve-root" in words or any(ROOTS.match(word) for word in words):
                 self.add(command, "destructive")
-        if name in ("cd", "pushd"):
-            self.is_in_root = not words or any(ROOTS.match(word) for word in words)
+        if name in ("cd", "pushd", "popd"):
+            self.changes = [change for change in self.changes if change[0] < command.depth]
+            is_to_root = name != "popd" and (not words or any(ROOTS.match(word) for word in words))
+            self.changes.append((command.depth, is_to_root))
         if name == "find" and any(ROOTS.match(word) for word in words) and {"-delete", "rm", "shred"} & set(words):
             self.add(command, "destructive")
         if name == "mv" and any(ROOTS.match(word) for word in words[:-1]):

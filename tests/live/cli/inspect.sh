@@ -136,6 +136,32 @@ printf '%s\n' 'import subprocess as s' 's.Popen(["ls"], stdout=s.PIPE, stderr=s.
 	'raises(s.CalledProcessError, s.run, ["w"])' >pipe.py
 cg inspect pipe.py >out
 [ "$(grep -c ':[23]: process:' out)" = 2 ] || fail "pipe.py: $(cat out)"
+# Nor is it hidden code that a program has a quote or a tab by its number. More characters are.
+cat >few.py <<'END'
+import os, subprocess
+os.system("cp " + chr(34) + path + chr(34))
+subprocess.run(["cut", "-d", chr(9)])
+os.system("".join(chr(c ^ 1) for c in data))
+exec(chr(112) + chr(97) + chr(115) + chr(115) + chr(10) + chr(10))
+END
+ends 1 --level alarm few.py
+cut -d: -f1-3 "$T/out" | diff - <(printf 'few.py:%s: obfuscated\n' 4 5) || fail "few.py"
+# Where a directory is changed in parentheses, or by popd, it is another one behind that.
+printf '%s\n' '(cd / && ls)' 'rm -rf *' 'pushd /; ls' popd 'rm -rf *' 'cd /' '(cd x; ls)' 'rm -rf *' >dirs.sh
+ends 1 --level alarm dirs.sh
+[ "$(cat "$T/out")" = 'dirs.sh:8: destructive: rm -rf *' ] || fail "dirs.sh: $(cat "$T/out")"
+if command -v node >/dev/null; then # exec() is a method of regular expressions, too
+	cat >exec.js <<'END'
+const { exec } = require("child_process");
+function parse(url, re) { return re.exec(decodeURIComponent(url)); }
+const tools = { exec };
+module.exports = { exec, parse };
+tools.exec(atob(x));
+class Git { constructor() { this.exec = exec; } run(y) { this.exec(atob(y)); } }
+END
+	ends 1 --level alarm exec.js
+	cut -d: -f1-3 "$T/out" | diff - <(printf 'exec.js:%s: obfuscated\n' 5 6) || fail "exec.js"
+fi
 # That a language has no parser is told once a file.
 printf '#!/bin/sh\nawk 1 a\nawk 2 b\nperl -e 1\nperl -e 2\nawk 3 c\n' >awk.sh
 cg inspect --level warning awk.sh >out
