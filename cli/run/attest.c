@@ -131,6 +131,9 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 
 	if (!run->attestation_file.base_name || run->is_setup_process)
 		return;
+	/* The error of a run that has no log tells the reason; the one below would take its place in the result. */
+	if (outcome->error_code && outcome->log_end.line_count == 0)
+		return;
 	if (outcome->key && outcome->log_end.line_count > 0) {
 		text = attest_make_text(run, outcome->key, result);
 		error = text ? run_store_end_file(run, CUSTODIAN_ATTESTATION_FILE_DIR, &run->attestation_file, text)
