@@ -67,6 +67,8 @@ static int options_add_path(const struct cli_given_option *given, void *list)
 /* Adds the policy that -p names. The name is that of a file even if it looks like the name of a profile. */
 static int options_add_file(const struct cli_given_option *given, void *list)
 {
+	if (!*given->value)
+		return cli_refuse_value(given, "is empty; name a policy file");
 	return cli_list_add_owned(list,
 				  strchr(given->value, '/') ? strdup(given->value) : text_format("./%s", given->value));
 }

@@ -37,6 +37,10 @@ struct cli_option {
 int cli_set_flag(const struct cli_given_option *given, void *field); /* field: bool */
 int cli_set_text(const struct cli_given_option *given, void *field); /* field: const char *, set to a text in argv */
 int cli_add_text(const struct cli_given_option *given, void *field); /* field: struct cli_list */
+/* As the two above, of a directory that is there, and of a file that can be read. The path is kept as it was given. */
+int cli_set_directory(const struct cli_given_option *given, void *field);  /* field: const char * */
+int cli_set_input_file(const struct cli_given_option *given, void *field); /* field: const char * */
+int cli_add_input_file(const struct cli_given_option *given, void *field); /* field: struct cli_list */
 /* a row of an option table: an option without argument; `at`: offset of its bool in the options' struct */
 #define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
 /* a row for an option with a text; `at`: offset of its `const char *` */

@@ -1,8 +1,11 @@
 /* Parses the options of a verb by its tables, and prints --help from the same tables. */
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "cli/options.h"
@@ -195,4 +198,36 @@ int cli_set_text(const struct cli_given_option *given, void *field)
 int cli_add_text(const struct cli_given_option *given, void *field)
 {
 	return cli_list_add_owned(field, strdup(given->value));
+}
+
+int cli_set_directory(const struct cli_given_option *given, void *field)
+{
+	struct stat st;
+
+	if (stat(given->value, &st) < 0)
+		return cli_refuse_value(given, "%s; name a directory that exists", strerror(errno));
+	return S_ISDIR(st.st_mode) ? cli_set_text(given, field)
+				   : cli_refuse_value(given, "%s; name a directory", strerror(ENOTDIR));
+}
+
+/* Checked before anything is run: afterwards the message would be that of one of several runs. */
+static int cli_check_input_file(const struct cli_given_option *given)
+{
+	return access(given->value, R_OK) == 0
+		       ? 0
+		       : cli_refuse_value(given, "%s; name a file that can be read", strerror(errno));
+}
+
+int cli_set_input_file(const struct cli_given_option *given, void *field)
+{
+	int r = cli_check_input_file(given);
+
+	return r < 0 ? r : cli_set_text(given, field);
+}
+
+int cli_add_input_file(const struct cli_given_option *given, void *field)
+{
+	int r = cli_check_input_file(given);
+
+	return r < 0 ? r : cli_add_text(given, field);
 }

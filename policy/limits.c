@@ -81,7 +81,7 @@ static const char *limit_get_expected_text(const struct limit_row *row)
 	return words[row->unit][row->may_be_none];
 }
 
-/* Parses the value of a limit. 0 with a value above 0, or -EINVAL. */
+/* Parses the value of a limit. 0, or -EINVAL. */
 static int limit_parse_value(const struct limit_row *row, const char *text, uint64_t *ret_value)
 {
 	int r;
@@ -92,7 +92,7 @@ static int limit_parse_value(const struct limit_row *row, const char *text, uint
 		r = text_parse_size(text, ret_value);
 	else
 		r = text_parse_number(text, 0, UINT64_MAX, ret_value);
-	return r < 0 || *ret_value == 0 ? -EINVAL : 0;
+	return r;
 }
 
 int policy_limit_parse_value(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap)

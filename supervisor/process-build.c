@@ -386,9 +386,14 @@ int process_find_program(struct process *process)
 	if (result == LOOKUP_FAILED)
 		return process_fail(process, "launch_failed", "%s: cannot be looked for: %s", lookup->wanted_name,
 				    strerror(-lookup->error));
-	if (strchr(lookup->wanted_name, '/'))
+	if (lookup->wanted_name[0] == '/')
 		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found",
 					 lookup->wanted_name);
+	if (strchr(lookup->wanted_name, '/'))
+		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found",
+					 "%s: not found in the working directory %s; -w names another one, --input "
+					 "copies a file into it",
+					 lookup->wanted_name, policy_get_settings(options->policy)->workdir);
 	return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
 				 lookup->wanted_name, path_env ? path_env : "(unset)");
 }

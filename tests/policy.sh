@@ -118,10 +118,10 @@ expect 0 '"A": "b$${c}"' show -e 'A=b${c}'
 expect 125 'unknown key' show -p bad.json
 expect 125 'name a directory that exists' show -w nowhere
 expect 125 '-t soon: is no time; write a time' show -t soon
-expect 125 '--output-limit 0: is no size' show --output-limit 0
+expect 125 '--output-limit 0: is out of range; write a size from 1' show --output-limit 0
 expect 125 '--output-limit none: is no size' show --output-limit none
 expect 125 '-m 10K: is out of range; write a size from 1M to 1048576T, or "none"' show -m 10K
-expect 125 '--pids 0: is no number; write a number such as 64, or "none"' show --pids 0
+expect 125 '--pids 0: is out of range; write a number from 1 to 4194304, or "none"' show --pids 0
 expect 125 '--disk lots: is no size' why --disk lots --open /a
 expect 0 '"memory": 536870912' show -m 512M
 expect 0 '"cpu": "1500.000000ms"' show --cpu 1.5s

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -34,17 +33,7 @@ static int mcp_set_idle_timeout(const struct cli_given_option *given, void *idle
 static int mcp_set_sandbox_count(const struct cli_given_option *given, void *count)
 {
 	if (text_parse_number(given->value, 1, MCP_SANDBOXES_MAX, count) < 0)
-		return cli_refuse_value(given, "is no number from 1 to 256");
-	return 0;
-}
-
-static int mcp_set_audit_dir(const struct cli_given_option *given, void *path)
-{
-	struct stat st;
-
-	if (stat(given->value, &st) < 0 || !S_ISDIR(st.st_mode))
-		return cli_refuse_value(given, "is no directory; make it first");
-	*(const char **)path = given->value;
+		return cli_refuse_value(given, "must be a number from 1 to 256");
 	return 0;
 }
 
@@ -55,7 +44,7 @@ static const struct cli_option mcp_table[] = {
 	 FIELD_OFFSET(sandboxes_max), 0},
 	{"idle", 0, "TIME", "end a sandbox that no call has used for TIME; default 15m", mcp_set_idle_timeout,
 	 FIELD_OFFSET(idle_timeout_ns), 0},
-	{"audit-dir", 0, "DIR", "write the audit log of each sandbox into DIR", mcp_set_audit_dir,
+	{"audit-dir", 0, "DIR", "write the audit log of each sandbox into DIR", cli_set_directory,
 	 FIELD_OFFSET(audit_dir), 0},
 	{"approve", 0, "WHERE",
 	 "ask about each call that the policy denies with \"on_deny\": \"ask\": client, by the\n"
@@ -148,8 +137,8 @@ static bool mcp_check_policy(const struct cli_policy_options *policy_options)
 /* Reports options that need another one. */
 static bool mcp_check_options(const struct mcp_command_line *options)
 {
-	if (options->approvals_file && !options->approve) {
-		cli_print_error("mcp", "--approvals keeps answers of --approve; add that");
+	if ((options->approvals_file || options->ask_timeout) && !options->approve) {
+		cli_print_error("mcp", "--approvals and --ask-timeout are for --approve; add that");
 		return false;
 	}
 	if (options->allows_apply && !options->uses_workspace) {

@@ -46,9 +46,10 @@ static const struct cli_option serve_table[] = {
 		 FIELD_OFFSET(api_key)),
 	CLI_TEXT("port-file", "FILE", "write the port, or the socket's path, to FILE when clients can connect",
 		 FIELD_OFFSET(port_file)),
-	CLI_TEXT("templates", "DIR", "directory of templates, beside base and code-interpreter-v1",
-		 FIELD_OFFSET(templates)),
-	CLI_TEXT("audit-dir", "DIR", "keep the audit log of each sandbox in DIR, as ID.jsonl", FIELD_OFFSET(audit_dir)),
+	{"templates", 0, "DIR", "directory of templates, beside base and code-interpreter-v1", cli_set_directory,
+	 FIELD_OFFSET(templates), 0},
+	{"audit-dir", 0, "DIR", "keep the audit log of each sandbox in DIR, as ID.jsonl", cli_set_directory,
+	 FIELD_OFFSET(audit_dir), 0},
 	{"approve", 0, "WHERE",
 	 "ask there about each call that a template's policy denies with \"on_deny\": \"ask\":\n"
 	 "socket:/PATH or command:COMMAND",
@@ -252,7 +253,8 @@ static json_t *serve_make_options(const struct serve_options *options)
 		return NULL;
 	if (options->sandboxes) {
 		if (text_parse_number(options->sandboxes, 1, 10000, &count) < 0) {
-			cli_print_error("serve", "--sandboxes %s: is no number from 1 to 10000", options->sandboxes);
+			cli_print_error("serve", "--sandboxes %s: must be a number from 1 to 10000",
+					options->sandboxes);
 			json_decref(keys_and_limits);
 			return NULL;
 		}

@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/record.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/audit/fields.h"
 #include "policy/network/net.h"
+
+#define KERNEL_ERRNO_MAX 4095 /* the kernel returns no other errors */
 
 /* ---- options ---- */
 
@@ -19,6 +23,58 @@ int audit_filter_set_word_list(const struct cli_given_option *given, void *list)
 	if (!given->value[0] || strspn(given->value, allowed) < strlen(given->value))
 		return cli_refuse_value(given, "not a list of names, separated by commas");
 	return cli_set_text(given, list);
+}
+
+static bool audit_is_verdict(const char *name)
+{
+	for (enum verdict verdict = 0; verdict < VERDICT_MAX; verdict++)
+		if (strcmp(name, verdict_get_name(verdict)) == 0)
+			return true;
+	return false;
+}
+
+static bool audit_is_errno(const char *name)
+{
+	for (int error = 1; error <= KERNEL_ERRNO_MAX; error++) {
+		const char *known = strerrorname_np(error);
+
+		if (known && strcmp(name, known) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns the first of the names separated by commas that is unknown, owned, or NULL. */
+static char *audit_find_unknown_word(const char *list, bool (*is_known)(const char *name))
+{
+	for (size_t len; *list; list += len + (list[len] == ',')) {
+		char *word = strndup(list, len = strcspn(list, ","));
+
+		if (!word || !is_known(word))
+			return word;
+		free(word);
+	}
+	return NULL;
+}
+
+/* Refuses names that no record has: nothing would be shown, as if there were no such records. */
+static int audit_set_known_words(const struct cli_given_option *given, void *list, bool (*is_known)(const char *name),
+				 const char *what)
+{
+	int r = audit_filter_set_word_list(given, list);
+	_cleanup_free_ char *unknown = r == 0 ? audit_find_unknown_word(given->value, is_known) : NULL;
+
+	return unknown ? cli_refuse_value(given, "no record has the %s \"%s\"", what, unknown) : r;
+}
+
+int audit_filter_set_verdicts(const struct cli_given_option *given, void *list)
+{
+	return audit_set_known_words(given, list, audit_is_verdict, "verdict");
+}
+
+int audit_filter_set_errors(const struct cli_given_option *given, void *list)
+{
+	return audit_set_known_words(given, list, audit_is_errno, "error");
 }
 
 /* Compiles a path pattern of a filter. One that does not begin with "/" matches in every directory. */

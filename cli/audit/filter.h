@@ -32,15 +32,16 @@ struct audit_filter {
 
 /*
  * The filter options, as rows of a verb's option table. at: offset of a struct audit_filter in the structure that the
- * table fills.
+ * table fills. clang-format would make the lines longer than 120 columns.
  */
+/* clang-format off */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
 	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, only_denials)),             \
 		{"verdict",                                                                                            \
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
 		 "only these verdicts, such as deny,kill",                                                             \
-		 audit_filter_set_word_list,                                                                           \
+		 audit_filter_set_verdicts,                                                                            \
 		 (at) + offsetof(struct audit_filter, verdict),                                                        \
 		 0},                                                                                                   \
 		{"call",                                                                                               \
@@ -55,7 +56,7 @@ struct audit_filter {
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
 		 "only calls that failed with these errors, such as EACCES",                                           \
-		 audit_filter_set_word_list,                                                                           \
+		 audit_filter_set_errors,                                                                              \
 		 (at) + offsetof(struct audit_filter, error),                                                          \
 		 0},                                                                                                   \
 		{"path",                                                                                               \
@@ -100,8 +101,11 @@ struct audit_filter {
 		"slower-than", 0, "TIME", "only what took longer, such as 500us or 2ms", audit_filter_set_slower_than, \
 			(at) + offsetof(struct audit_filter, min_duration_ns), 0                                      \
 	}
+/* clang-format on */
 
 int audit_filter_set_word_list(const struct cli_given_option *given, void *list);
+int audit_filter_set_verdicts(const struct cli_given_option *given, void *list);
+int audit_filter_set_errors(const struct cli_given_option *given, void *list);
 int audit_filter_set_path(const struct cli_given_option *given, void *filter_pointer);
 int audit_filter_set_program(const struct cli_given_option *given, void *filter_pointer);
 int audit_filter_set_event(const struct cli_given_option *given, void *event);

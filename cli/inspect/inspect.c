@@ -44,8 +44,8 @@ static int inspect_set_level(const struct cli_given_option *given, void *field)
 	return inspect_level_find(given->value, level)
 		       ? 0
 		       : cli_refuse_value(given, "%s",
-					  given->setter_param == 1 ? "note, warning, alarm or none"
-								   : "note, warning or alarm");
+					  given->setter_param == 1 ? "must be note, warning, alarm or none"
+								   : "must be note, warning or alarm");
 }
 
 static int inspect_set_type(const struct cli_given_option *given, void *field)
@@ -53,7 +53,7 @@ static int inspect_set_type(const struct cli_given_option *given, void *field)
 	return inspect_type_find(given->value, field)
 		       ? 0
 		       : cli_refuse_value(given, "%s",
-					  "elf, python, javascript, shell, notebook, package, text or data");
+					  "must be elf, python, javascript, shell, notebook, package, text or data");
 }
 
 #define AT(member) offsetof(struct inspect_options, member)

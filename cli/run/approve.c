@@ -43,9 +43,13 @@ static int approve_check_peer(struct run *run, int fd, uid_t *ret_uid)
 static int approve_connect(struct run *run, const char *named, struct approver_options *ret_options)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	_cleanup_free_ char *real = run_find_unreachable_path(run, "--approve", named, "place");
+	_cleanup_free_ char *real = NULL;
 	_cleanup_close_ int fd = -1;
 
+	if (access(named, F_OK) < 0 && errno == ENOENT)
+		return approve_refuse(run, "--approve", run->options.approve,
+				      "there is no such socket; start the approver first");
+	real = run_find_unreachable_path(run, "--approve", named, "place");
 	if (!real)
 		return CLI_EXIT_ERROR;
 	if (strlen(real) >= sizeof(address.sun_path))
@@ -74,7 +78,7 @@ static int approve_take_socket(struct run *run, const char *number, struct appro
 	if (text_parse_number(number, 3, INT_MAX, &named) < 0 ||
 	    getsockopt((int)named, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
 		return approve_refuse(run, "--approve", run->options.approve,
-				      "it is no number of a connected Unix socket (SOCK_STREAM), from 3");
+				      "must be the number, 3 or more, of a connected unix socket (SOCK_STREAM)");
 	fd = fcntl((int)named, F_DUPFD_CLOEXEC, 3); /* run_close_inherited_fds() closes the one that was inherited */
 	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return approve_refuse(run, "--approve", run->options.approve, strerror(errno));

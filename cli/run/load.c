@@ -31,7 +31,10 @@ static int load_check_secrets(struct run *run)
 	for (size_t i = 0; i < secrets->count; i++) {
 		_cleanup_free_ char *name = strndup(secrets->item[i], strcspn(secrets->item[i], "@"));
 
-		if (name && !getenv(name))
+		const char *hosts = strchr(secrets->item[i], '@');
+
+		/* An option without hosts is refused as a rule, by a message that tells what is missing. */
+		if (name && hosts && hosts[1] && !getenv(name))
 			return run_report_refusal(run, "secret_missing",
 						  "--secret %s: that variable is not set; export it first", name);
 	}

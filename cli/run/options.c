@@ -13,6 +13,7 @@
 #define SESSION_IDLE_DEFAULT_NS UINT64_C(3600000000000)          /* default of --idle */
 #define SIGTERM_GRACE_DEFAULT_NS UINT64_C(2000000000)            /* default of --kill-after and --grace */
 #define STATUS_INTERVAL_DEFAULT_NS UINT64_C(1000000000)
+#define DURATION_NOT_GIVEN UINT64_MAX /* until the options are checked: the default is set afterwards */
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
 #define STATUS_OR_ANCHOR_INTERVAL_MIN_NS UINT64_C(100000000)
 #define LOG_ROTATE_BYTES_MIN (64u << 10)
@@ -261,7 +262,7 @@ static int run_set_holder_fd(const struct cli_given_option *given, void *holder_
 	if (text_parse_number(given->value, 3, INT_MAX, &fd) < 0 ||
 	    getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
 	    fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl((int)fd, F_SETFL, O_NONBLOCK) < 0)
-		return cli_refuse_value(given, "must be the number of a unix socket (SOCK_SEQPACKET), from 3");
+		return cli_refuse_value(given, "must be the number, 3 or more, of a unix socket (SOCK_SEQPACKET)");
 	*(int *)holder_fd = (int)fd;
 	return 0;
 }
@@ -318,6 +319,8 @@ static const char *run_find_conflict_with_approval(const struct run_options *opt
 {
 	if (options->approvals_file && !options->approve)
 		return "--approvals keeps answers of --approve; add that";
+	if (options->ask_timeout_ns != DURATION_NOT_GIVEN && !options->ask_dir && !options->approve)
+		return "--ask-timeout is for questions of --approve or --ask; add one of them";
 	return (options->ask_dir || options->approve) && options->ask_timeout_ns == 0
 		       ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
 		       : NULL;
@@ -333,14 +336,19 @@ static int run_refuse_options(const char *verb, const char *wrong)
 
 /*
  * Refuses options of --approve, --ask and --cow that exclude each other, or that need an option which is missing.
+ * Then sets the durations that were not given.
  * CLI_OPTIONS_PARSED, or CLI_EXIT_ERROR with a message.
  */
-static int run_check_common_options(const char *verb, const struct run_options *options)
+static int run_check_common_options(const char *verb, struct run_options *options)
 {
 	const char *wrong = run_find_conflict_with_approval(options);
 
 	if (!wrong)
 		wrong = run_find_conflict_with_workspace(options, options->workspace_dirs.count > 0);
+	if (options->ask_timeout_ns == DURATION_NOT_GIVEN)
+		options->ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS;
+	if (options->status_every_ns == DURATION_NOT_GIVEN)
+		options->status_every_ns = STATUS_INTERVAL_DEFAULT_NS;
 	return run_refuse_options(verb, wrong);
 }
 
@@ -348,7 +356,7 @@ static int run_check_common_options(const char *verb, const struct run_options *
  * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or
  * CLI_EXIT_ERROR with a message.
  */
-static int run_check_options(const struct run_options *options, int left)
+static int run_check_options(struct run_options *options, int left)
 {
 	const char *wrong =
 		left == 0 ? "no program named; see callgate run --help"
@@ -360,6 +368,10 @@ static int run_check_options(const struct run_options *options, int left)
 			? "with --tty the terminal is the program's; use --status-fd instead of --status"
 		: options->artifact_globs.count > 0 && !options->output_dir
 			? "--artifact chooses what --output keeps: name a directory with --output"
+		: options->status_every_ns != DURATION_NOT_GIVEN && options->status_fd < 0
+			? "--status-every is for --status-fd; add that"
+		: (options->anchor_every_lines || options->anchor_every_ns) && !options->anchor_place
+			? "--anchor-every is for --anchor; add that"
 		: options->writes_outside_workdir && !options->observes ? "--really is for --mode observe; add that"
 		: options->allow_risky && !options->observes
 			? "--allow-risky is for --mode observe; add that, or grant the files with -r"
@@ -408,10 +420,10 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	int status;
 
 	*options = (struct run_options){.status_fd = -1,
-					.status_every_ns = STATUS_INTERVAL_DEFAULT_NS,
+					.status_every_ns = DURATION_NOT_GIVEN,
 					.kill_after_ns = SIGTERM_GRACE_DEFAULT_NS,
 					.grace_ns = SIGTERM_GRACE_DEFAULT_NS,
-					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
+					.ask_timeout_ns = DURATION_NOT_GIVEN};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
@@ -439,11 +451,12 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	*options = (struct run_options){.status_fd = -1,
 					.session_idle_ns = SESSION_IDLE_DEFAULT_NS,
 					.session_holder_fd = -1,
-					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
+					.ask_timeout_ns = DURATION_NOT_GIVEN};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	options->argv = optind < argc ? argv + optind : default_argv;
+	options->names_program = optind < argc;
 	options->policy.cli.workspace_dirs = (const char *const *)options->workspace_dirs.item;
 	return run_check_common_options("session create", options);
 }

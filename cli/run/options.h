@@ -54,6 +54,7 @@ struct run_options {
 	uint64_t session_idle_ns; /* --idle: time without programs after which a session ends; 0: no limit */
 	int session_holder_fd; /* --hold-fd: connection of a client that holds the session open; O_NONBLOCK; -1: none */
 	char **argv;   /* the program and its arguments, NULL-ended */
+	bool names_program; /* of session create: argv was given, not the default */
 };
 
 /* Returns CLI_OPTIONS_PARSED, or the exit status after --help, --version or a message. */

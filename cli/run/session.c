@@ -180,6 +180,10 @@ int session_main_create(int argc, char **argv)
 	run.is_session = true;
 	if (exit_code == CLI_OPTIONS_PARSED) {
 		exit_code = run_prepare_process(&run);
+		if (exit_code == 0 && run.options.names_program && !cli_host_find_program(&run.host))
+			exit_code = run_report_refusal(&run, "not_found",
+						       "%s: not found; name what @interpreter stands for, or nothing",
+						       run.options.argv[0]);
 		if (exit_code == 0)
 			exit_code = session_start(&run);
 	}

@@ -77,6 +77,10 @@ int session_main_list(int argc, char **argv)
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
+	if (optind < argc) {
+		cli_print_error("session list", "%s: no argument is taken", argv[optind]);
+		return cli_fail_usage("session list");
+	}
 	dir_fd = session_open_directory();
 	dir = io_take_dir_stream(dir_fd);
 	while (dir && (entry = io_read_entry(dir, &error)))

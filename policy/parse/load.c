@@ -32,12 +32,20 @@ struct policy_draft {
 	struct loader loader;
 };
 
+/* True when a name is that of a profile: policy_host.load() says which names are. */
+static bool load_name_is_profile(const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
+}
+
 /* Adds an error for a file or profile that cannot be loaded. error: -errno. */
 static void load_add_error(struct loader *loader, const char *source_location, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
 
-	if (error == -ENOENT && !strchr(name, '/'))
+	if (error == -ENOENT && load_name_is_profile(name))
 		compiler_add_error(compiler, source_location,
 				   "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name", name);
 	else if (error == -EILSEQ)
@@ -124,14 +132,6 @@ static void load_extended_files(struct loader *loader, const struct policy_sourc
 	for (size_t i = 0; i < count; i++)
 		load_named_file(loader, list[i].source_location, list[i].text, source->path);
 	loader->loads_network_only = before;
-}
-
-/* True when a name is that of a profile: policy_host.load() says which names are. */
-static bool load_name_is_profile(const char *name)
-{
-	size_t len = strlen(name);
-
-	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
 }
 
 /* Parses a file, loads what it extends before it, and appends it to the sources. */

@@ -23,8 +23,8 @@ refused()
 }
 refused "an unknown profile" "nonesuch" --profile nonesuch
 refused "an unknown option" "nonesuch" --nonesuch
-refused "a missing directory" "is no directory" --audit-dir "$T/nonesuch"
-refused "a count" "is no number" --sandboxes 0
+refused "a missing directory" "name a directory that exists" --audit-dir "$T/nonesuch"
+refused "a count" "must be a number" --sandboxes 0
 refused "a time" "is no time" --idle soon
 refused "an argument" "unexpected argument: x" x
 refused "a file for a client" "must be pipes" "${more[@]}"

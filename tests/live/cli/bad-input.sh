@@ -219,6 +219,34 @@ left=$(find in -name 'kept?*' -o -name 'small*')
 [ -z "$left" ] || fail "half-written: $left"
 LINES_MAX=2
 
+# ---- options of which nothing would come, and names that nothing has ----
+LINES_MAX=1
+refused ask-timeout-alone 125 '--ask-timeout is for questions' run --ask-timeout 5 -- /bin/true
+refused status-every-alone 125 '--status-every is for --status-fd' run --status-every 2s -- /bin/true
+refused anchor-every-alone 125 '--anchor-every is for --anchor' run --anchor-every 5 -- /bin/true
+refused no-approver 125 '--approve socket:/no/such: .*start the approver' run --approve socket:/no/such -- /bin/true
+refused relative-program 127 '[.]/x: not found in the working directory /work; -w' run -- ./x
+refused pids-0 125 'pids 0: is out of range; write a number from 1' run --pids 0 -- /bin/true
+refused no-verdict 125 'no record has the verdict "maybe"' cg audit show --verdict deny,maybe in/log
+refused no-errno 125 'no record has the error "EFOO"' cg audit stats --errno EFOO in/log
+refused compare-workdir 125 '-w none: No such file' cg compare -p in/pol -p in/pol -w none -- /bin/true
+refused compare-input 125 '--input none: No such file' cg compare -p in/pol -p in/pol --input none -- /bin/true
+refused learn-input 125 '--input none: No such file' cg learn -o made --input none -- /bin/true
+refused json-is-a-file 125 'cannot read none.json: No such file' cg check none.json
+refused inspect-type 125 '--type foo: must be elf' cg inspect --type foo in/pol
+refused session-program 125 '/no/such: not found' cg session create /no/such
+LINES_MAX=2
+refused empty-policy-name 125 '-p : is empty' cg run -p '' -- /bin/true
+refused session-list-argument 125 'extra: no argument is taken' cg session list extra
+refused secret-without-hosts 125 'write NAME@HOST' run --secret NOT_SET_HERE -- /bin/true
+refused serve-templates 125 '--templates none: No such file' cg serve --templates none --api-key "$(printf %040d 0)"
+
+# a log that is refused is the error of the result, also where an attestation was wanted
+LINES_MAX=1
+refused attest-without-log 125 'exists; remove it' run --json --audit "$T/old-log" --attest "$T/attest" -- /bin/true
+[ "$(jq -r .error.code "$T/out")" != attest_failed ] || fail "attest-without-log: $(jq -c .error "$T/out")"
+LINES_MAX=2
+
 # callgate inside of callgate: there is a listener already
 LINES_MAX=4
 nested()

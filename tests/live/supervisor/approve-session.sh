@@ -128,10 +128,10 @@ refused()
 	grep -q "$text" "$T/err" || fail "$what: $(cat "$T/err")"
 }
 refused "a terminal" "a session has no terminal" --approve tty
-refused "no socket" "No such file" --approve "socket:$T/nonesuch"
-refused "not open" "callgate session create: --approve fd:77: it is no number of a connected Unix socket" \
+refused "no socket" "there is no such socket; start the approver first" --approve "socket:$T/nonesuch"
+refused "not open" "callgate session create: --approve fd:77: must be the number, 3 or more, of a connected" \
 	--approve fd:77
-refused "no socket but a file" "no number of a connected Unix socket" --approve fd:7 7<"$T/p.json"
+refused "no socket but a file" "number, 3 or more, of a connected unix socket" --approve fd:7 7<"$T/p.json"
 refused "nothing to keep" "add that" --approvals "$T/kept"
 refused "no time" "leaves no time" --approve command:true --ask-timeout 0
 make "command:false" --ask-timeout 5s
