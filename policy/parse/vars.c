@@ -206,8 +206,8 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return true;
 	if (flags & VARS_ALLOW_NAME_ANYWHERE && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
-	compiler_add_error(compiler, text->source_location,
-			   "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s", text->text,
+	compiler_add_error(compiler, text->source_location, "\"%s\" is relative; write an absolute path%s or ~/...%s",
+			   text->text, flags & VARS_ALLOW_WORKDIR ? ", @workdir/..." : "",
 			   flags & VARS_ALLOW_NAME_ANYWHERE ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }

@@ -143,6 +143,7 @@ static const struct mistake mistakes[] = {
 	{"{\"filesystem\": {\"write\": [\"/d\"]}, \"audit\": {\"file\": \"/d/log\"}}",
 	 "audit.file: /d/log is where the program may write"},
 	{"{\"audit\": {\"file\": \"@workdir/log\"}}", "audit.file: @workdir cannot stand here"},
+	{"{\"workdir\": \"work\"}", "workdir: \"work\" is relative; write an absolute path or ~/..."},
 	{"{\"filesystem\": {\"read\": [\"usr\"]}}", "filesystem.read[0]: \"usr\" is relative; write an absolute path"},
 	{"{\"filesystem\": {\"read\": [\"./usr\"]}}", "is relative"},
 	{"{\"filesystem\": {\"read\": [\"**/x\"]}}", "is relative"},
