@@ -6,8 +6,8 @@ ARCHIVE_TESTS = tests/audit.sh tests/columns.sh tests/completion.sh \
 # The test programs that those run: all others were built from the same sources.
 ARCHIVE_BINARIES = tests/cases/callgate-open tests/cases/cases-rows tests/cases/cases-second-lock \
 	tests/cases/cases-threat
-TESTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
-dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
+TESTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh tests/links.sh
+dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh tests/links.sh
 EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/branches.py tests/sample.py tests/mutants.py
 EXTRA_DIST += tests/mutants.txt

@@ -91,6 +91,19 @@ for verb in "audit report" "audit show" run compare learn experiment "session in
 	done < <("$CALLGATE" $verb --help | grep -oE 'callgate\(1\), [A-Z][A-Z ]+' | cut -d ' ' -f 2-)
 done
 
+# each option of --help is in a man page
+sed 's/\\-/-/g' "$SRC"/doc/callgate*.1 >"$T/pages"
+while IFS= read -r verb; do
+	# shellcheck disable=SC2086 # words
+	while IFS= read -r option; do
+		grep -qE -- "(Fl|,) $option( |\$|,|=|\[)" "$T/pages" || fail "$verb -$option is in no man page"
+	done < <("$CALLGATE" $verb --help | sed -nE 's/^ +(-., )?-(-[a-z-]+).*/\2/p' | grep -vxE -- '-(help|version)')
+done < <(printf '%s\n' run check show why policy\ {diff,fmt,minimise,test} \
+	audit\ {show,stats,top,diff,export,report,verify} "attest verify" \
+	session\ {create,exec,inspect,checkpoint,restore,list,stop} mcp serve \
+	ws\ {list,diff,apply,recover,keep,discard} \
+	compare replay inspect libraries learn "experiment run" doctor)
+
 # shellcheck disable=SC2016 # the inner shell's
 # with --user the variables of a user, and "~", are that user's
 if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
