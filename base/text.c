@@ -144,6 +144,32 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 	return (size_t)(out - start);
 }
 
+size_t text_escape_backslashes(char *out, const char *bytes, size_t len)
+{
+	const char *start = out;
+	uint32_t point;
+	size_t size, bad;
+
+	for (size_t i = 0; i < len; i += size) {
+		const unsigned char byte = (unsigned char)bytes[i];
+
+		size = byte < 0x80 ? 1 : text_decode_utf8(bytes + i, len - i, &point, &bad);
+		if (size == 0 || byte == '\0') {
+			size = 1;
+			*out++ = '\\';
+			*out++ = 'x';
+			*out++ = text_hex[byte >> 4];
+			*out++ = text_hex[byte & 15];
+			continue;
+		}
+		if (byte == '\\')
+			*out++ = '\\';
+		memcpy(out, bytes + i, size);
+		out += size;
+	}
+	return (size_t)(out - start);
+}
+
 char *text_format(const char *format, ...)
 {
 	va_list args;

@@ -20,6 +20,15 @@
  */
 size_t text_escape_for_json(char *out, const char *bytes, size_t len);
 
+/* Most bytes that text_escape_backslashes makes of one: 0xff becomes \xff. */
+#define TEXT_BACKSLASHED_BYTES_PER_BYTE_MAX 4
+
+/*
+ * Writes what a JSON reader makes of the output of text_escape_for_json: valid UTF-8, with \\ and \xHH. Returns the
+ * bytes written; out must hold len * TEXT_BACKSLASHED_BYTES_PER_BYTE_MAX.
+ */
+size_t text_escape_backslashes(char *out, const char *bytes, size_t len);
+
 /* Undoes the \\ and \xHH of text_escape_for_json on a decoded JSON string, in place. Returns the new length. */
 size_t text_unescape_backslashes(char *text, size_t len);
 

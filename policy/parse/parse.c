@@ -213,12 +213,15 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 static struct arena *parse_arena;
 static bool parse_has_no_memory; /* an allocation failed, which jansson may report as another error */
 
-/* jansson's malloc(3): allocates in the arena of the policy that is parsed, which is freed as a whole. */
+/*
+ * jansson's malloc(3): allocates in the arena of the policy that is parsed, which is freed as a whole. After a failure
+ * nothing is allocated: jansson 2.14 ignores that it has lost a character of a string, and would copy past its end.
+ */
 static void *parse_malloc(size_t size)
 {
-	void *memory = arena_alloc(parse_arena, size);
+	void *memory = parse_has_no_memory ? NULL : arena_alloc(parse_arena, size);
 
-	parse_has_no_memory = parse_has_no_memory || !memory;
+	parse_has_no_memory = !memory;
 	return memory;
 }
 

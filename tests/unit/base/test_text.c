@@ -127,6 +127,9 @@ static void round_trip(const char *bytes, size_t len)
 	ck_assert_ptr_null(memchr(out, '\n', put + 2));
 	text = json_loadb(out, put + 2, JSON_DECODE_ANY, NULL);
 	ck_assert_ptr_nonnull(text);
+	put = text_escape_backslashes(out, bytes, len);
+	ck_assert_uint_eq(put, json_string_length(text));
+	ck_assert_mem_eq(out, json_string_value(text), put);
 	decoded = strdup(json_string_value(text));
 	put = text_unescape_backslashes(decoded, json_string_length(text));
 	ck_assert_mem_eq(decoded, bytes, len);
