@@ -187,6 +187,12 @@ class Runner:
                 until = None
         return outcome
 
+    def wait_for(self, text):
+        """Until the code has printed this, which finish() does not return then."""
+        seen = ""
+        while text not in seen:
+            seen += "".join(item for what, item in self.read(60) if what == "stdout")
+
     def run(self, code, env=None, mode="", timeout=30):
         self.start(code, env, mode)
         return self.finish(timeout)

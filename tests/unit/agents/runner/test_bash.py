@@ -54,7 +54,8 @@ class Bash(unittest.TestCase):
 
     def test_interrupts(self):
         for code in ("sleep 60; echo after", "while :; do :; done", "sleep 60 | cat; echo after"):
-            self.runner.start(code)
+            self.runner.start("echo in; " + code)
+            self.runner.wait_for("in\n")
             time.sleep(0.4)
             self.runner.signal()
             outcome = self.runner.finish(10)

@@ -105,7 +105,8 @@ class Node(unittest.TestCase):
 
     def test_interrupts(self):
         for code in ("while (true) {}", "await new Promise(() => setTimeout(() => {}, 1e6))"):
-            self.runner.start(code)
+            self.runner.start("console.log('in'); " + code)
+            self.runner.wait_for("in\n")
             time.sleep(0.4)
             self.runner.signal()
             self.assertEqual(self.runner.finish(10).error["name"], "KeyboardInterrupt", code)

@@ -116,7 +116,8 @@ class Python(unittest.TestCase):
         self.assertEqual(self.run_code("v = await asyncio.sleep(0, 8)\nv").text, "8")
         self.assertEqual(self.run_code("async def f(): return 9\nasyncio.run(f())").text, "9")
         self.assertEqual(self.run_code("async for x in []: pass").error["name"], "TypeError")
-        self.runner.start("await asyncio.sleep(60)")
+        self.runner.start("print('in')\nawait asyncio.sleep(60)")
+        self.runner.wait_for("in\n")
         time.sleep(0.3)
         self.runner.signal()
         self.assertEqual(self.runner.finish().error["name"], "KeyboardInterrupt")
@@ -130,7 +131,8 @@ class Python(unittest.TestCase):
             "import os; os.system('sleep 60')\nwhile True: pass",
             "!sleep 60\nwhile True: pass",
         ):
-            self.runner.start(code)
+            self.runner.start("print('in')\n" + code)
+            self.runner.wait_for("in\n")
             time.sleep(0.4)
             self.runner.signal()
             if "while" in code and "60" in code:
@@ -298,7 +300,8 @@ class Fresh(unittest.TestCase):
                 ).results[0]["text"],
                 "3",
             )
-            runner.start("import time; time.sleep(60)", mode="fresh")
+            runner.start("print('in')\nimport time; time.sleep(60)", mode="fresh")
+            runner.wait_for("in\n")
             time.sleep(0.4)
             runner.signal(signal.SIGINT)
             self.assertEqual(runner.finish(10).error["name"], "KeyboardInterrupt")
