@@ -5,7 +5,7 @@
 mkdir "$T/w"
 for round in 1 2 3; do
 	start=$(now_ms)
-	cg_run extended -x "$CASES/cases-attack" -t 1 --json -w "$T/w" -- "$CASES/cases-attack" wander \
+	cg_run extended -x "$CASES/cases-attack" -t 2 --json -w "$T/w" -- "$CASES/cases-attack" wander \
 		>"$T/json" 2>"$T/err"
 	status=$?
 	took=$(($(now_ms) - start))

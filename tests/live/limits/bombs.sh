@@ -58,9 +58,9 @@ bomb()
 	fail "$name: three times a neighbour's open took three times as long, now $loud ns instead of $quiet"
 }
 
-bomb "fork bomb" '.status == "timeout" and .limits.pids.hit' --pids 30 -t 2 -- "$BOMB" bomb 60000
+bomb "fork bomb" '.status == "timeout" and .limits.pids.hit' --pids 30 -t 4 -- "$BOMB" bomb 60000
 bomb "memory bomb" '.status == "limit" and .exit_code == 137 and .limits.memory.hit' -m 64M -- "$BOMB" anonymous 3000
-bomb "descriptor bomb" '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 \
+bomb "descriptor bomb" '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 4 \
 	-- "$STORM" fds
 bomb "disk bomb" '.status == "limit" and .limits.disk.hit' --disk 16M -- "$CASES/cases-fill" one 2048
 bomb "output flood" '.status == "limit" and .limits.disk.hit and .stdout_truncated' --output-limit 64K --disk 64M \

@@ -33,7 +33,7 @@ flood()
 		fail "$expected: a neighbour's open took $(cat "$T/median") ns, $quiet before"
 }
 flood '.limits.cpu.hit or .limits.wall.hit' --cpu 1s -t 6 -- "$CASES/cases-storm" notify
-flood '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 2 \
+flood '.status == "timeout" and (.stderr | test("EMFILE after 6[0-9]\n"))' --open-files 64 -t 4 \
 	-- "$CASES/cases-storm" fds
-flood '.status == "timeout" and .limits.pids.hit' --pids 30 -t 2 -- "$CASES/cases-bomb" bomb 60000
+flood '.status == "timeout" and .limits.pids.hit' --pids 30 -t 4 -- "$CASES/cases-bomb" bomb 60000
 [ -z "$(survivors "$CASES/cases-bomb")" ] || fail "something outlived the bomb"
