@@ -157,9 +157,8 @@ static int names_check_linked(const struct call *call, int object, int parent, c
 
 static void names_link_path(struct call *call, unsigned flags)
 {
-	_cleanup_close_ int object = -1, parent = -1;
+	_cleanup_close_ int object = -1, parent = -1, raise_dir = -1;
 	const char *name;
-	bool raises;
 	int r;
 
 	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
@@ -174,18 +173,19 @@ static void names_link_path(struct call *call, unsigned flags)
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
 	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0)
 		return;
-	raises = raise_is_possible(call, parent, object);
-	if ((raises ? raise_begin(call, parent, object) : disk_count_copy(call, 0, object, DISK_COPIES)) < 0 ||
+	raise_dir = raise_open_dir(call, parent, object);
+	if ((raise_dir >= 0 ? raise_begin(call, raise_dir, object) : disk_count_copy(call, 0, object, DISK_COPIES)) <
+		    0 ||
 	    file_record_before_change(call, 1) < 0)
 		return;
 	moves_note(call, false, false, false);
-	if (raises)
-		raise_file(call, parent, &object);
+	if (raise_dir >= 0)
+		raise_file(call, raise_dir, &object);
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	if (r < 0 && errno == EXDEV)
 		r = names_link_between_mounts(call, object, parent, name);
 	file_end_call(call, r < 0 ? r : names_check_linked(call, object, parent, name));
-	if (raises)
+	if (raise_dir >= 0)
 		raise_count_copy(call, object);
 	disk_count_new_name(call, S_IFREG);
 }

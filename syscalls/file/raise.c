@@ -114,6 +114,8 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st, 
 
 	if (fstat(parent_fd, &parent) < 0 || mkdirat(parent_fd, LEFTOVER_LINK_NAME, 0700) < 0)
 		return -errno;
+	/* the umask may be that of the target */
+	(void)!fchmodat(parent_fd, LEFTOVER_LINK_NAME, 0700, AT_SYMLINK_NOFOLLOW);
 	dir = io_open_dir(parent_fd, LEFTOVER_LINK_NAME);
 	if (dir >= 0)
 		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
@@ -133,59 +135,48 @@ static bool raise_is_same_dir(int dir_fd, int other_fd)
 	       dir.st_dev == other.st_dev;
 }
 
-/* Opens the directory that a place is in, if it is parent_fd, for reading. A descriptor or -errno. */
-static int raise_open_parent(const struct place *place, int parent_fd, const char **ret_name)
-{
-	_cleanup_close_ int parent =
-		io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, ret_name);
-
-	if (parent < 0)
-		return parent;
-	return raise_is_same_dir(parent, parent_fd) ? steal_fd(&parent) : -EXDEV;
-}
-
-bool raise_is_possible(const struct call *call, int parent_fd, int object_fd)
+int raise_open_dir(const struct call *call, int parent_fd, int object_fd)
 {
 	const struct place *place = &call->resolved_place[0];
-	_cleanup_close_ int parent = -1;
+	_cleanup_close_ int dir = -1;
 	const char *name;
 	struct stat st;
 
 	if (!place->mount || place->mount != call->resolved_place[1].mount || !place->mount->layer ||
 	    !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link || fstat(object_fd, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
-		return false;
-	parent = raise_open_parent(place, parent_fd, &name);
-	return parent >= 0;
+		return -1;
+	dir = io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, &name);
+	return dir >= 0 && raise_is_same_dir(dir, parent_fd) ? steal_fd(&dir) : -1;
 }
 
 /* Raises the file. The new one, open with O_PATH and owned by the caller; -EXDEV: it is not there; or -errno. */
-static int raise_now(const struct place *place, int parent_fd, int object_fd, const struct io_go_on *go_on)
+static int raise_now(const struct place *place, int dir_fd, int object_fd, const struct io_go_on *go_on)
 {
 	const bool has_capabilities = getxattr(io_proc_fd_path(object_fd).path, "security.capability", NULL, 0) >= 0;
-	_cleanup_close_ int parent = -1;
+	char above[PATH_MAX];
 	struct stat st, named;
 	const char *name;
 	int r;
 
-	parent = raise_open_parent(place, parent_fd, &name);
-	if (parent < 0 || fstat(object_fd, &st) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    named.st_ino != st.st_ino || named.st_dev != st.st_dev)
+	if (path_split(place->path_below_mount_fd, above, &name) < 0 || fstat(object_fd, &st) < 0 ||
+	    fstatat(dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
+	    named.st_dev != st.st_dev)
 		return -EXDEV;
-	r = raise_note_dir(place, parent);
+	r = raise_note_dir(place, dir_fd);
 	if (r < 0)
 		return r;
-	r = raise_in_dir(parent, name, &st, has_capabilities, go_on);
+	r = raise_in_dir(dir_fd, name, &st, has_capabilities, go_on);
 	leftover_forget(place->mount->layer->dir_fd);
 	if (r < 0)
 		return r;
-	r = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	r = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return r < 0 ? -errno : r;
 }
 
-void raise_file(const struct call *call, int parent_fd, int *object_fd)
+void raise_file(const struct call *call, int dir_fd, int *object_fd)
 {
-	const int fd = raise_now(&call->resolved_place[0], parent_fd, *object_fd, NULL);
+	const int fd = raise_now(&call->resolved_place[0], dir_fd, *object_fd, NULL);
 
 	if (fd < 0)
 		return;
@@ -205,14 +196,14 @@ struct raise_work {
 	struct call_work work;
 	struct sandbox *sandbox; /* borrowed */
 	struct place place;
-	int parent_fd;
+	int dir_fd;    /* owned */
 	int raised_fd; /* of the new file, owned; -1: none */
 };
 
 static int64_t raise_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct raise_work *raise = (struct raise_work *)work;
-	const int r = raise_now(&raise->place, raise->parent_fd, fd, &(const struct io_go_on){go_on, ctx});
+	const int r = raise_now(&raise->place, raise->dir_fd, fd, &(const struct io_go_on){go_on, ctx});
 
 	raise->raised_fd = r < 0 ? -1 : r;
 	return r < 0 ? r : 0;
@@ -236,17 +227,17 @@ static void raise_free_work(struct call_work *work)
 	struct raise_work *raise = (struct raise_work *)work;
 
 	raise->sandbox->is_filling = false;
-	close_fd(&raise->parent_fd);
+	close_fd(&raise->dir_fd);
 	close_fd(&raise->raised_fd);
 	free(raise);
 }
 
 /* Lets a worker raise the file. -1 with the outcome. */
-static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
+static int raise_give_to_worker(struct call *call, int dir_fd, int object_fd)
 {
 	struct raise_work *raise = malloc(sizeof(*raise));
-	_cleanup_close_ int parent = raise ? fcntl(parent_fd, F_DUPFD_CLOEXEC, 0) : -1;
-	const int object = parent < 0 ? -1 : fcntl(object_fd, F_DUPFD_CLOEXEC, 0);
+	_cleanup_close_ int dir = raise ? fcntl(dir_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	const int object = dir < 0 ? -1 : fcntl(object_fd, F_DUPFD_CLOEXEC, 0);
 
 	if (object < 0) {
 		free(raise);
@@ -255,7 +246,7 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 	raise->work = (struct call_work){.run = raise_run_work, .end = raise_end_work, .free = raise_free_work};
 	raise->sandbox = call->sandbox;
 	place_copy(&raise->place, &call->resolved_place[0]);
-	raise->parent_fd = steal_fd(&parent);
+	raise->dir_fd = steal_fd(&dir);
 	raise->raised_fd = -1;
 	call->sandbox->is_filling = true;
 	call->outcome.kind = OUTCOME_COPY_FIRST;
@@ -264,7 +255,7 @@ static int raise_give_to_worker(struct call *call, int parent_fd, int object_fd)
 	return -1;
 }
 
-int raise_begin(struct call *call, int parent_fd, int object_fd)
+int raise_begin(struct call *call, int dir_fd, int object_fd)
 {
 	const int r = call->fill_error;
 	struct stat st;
@@ -277,5 +268,5 @@ int raise_begin(struct call *call, int parent_fd, int object_fd)
 		return call_fail(call, copying_lacks_room(r) ? r : -EXDEV);
 	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + (uint64_t)st.st_blocks * 512) < 0)
 		return -1;
-	return is_large ? raise_give_to_worker(call, parent_fd, object_fd) : 0;
+	return is_large ? raise_give_to_worker(call, dir_fd, object_fd) : 0;
 }
