@@ -219,7 +219,7 @@ static void raise_end_work(struct call_work *work, int fd, int64_t result)
 	/* here, as the call may have been killed meanwhile */
 	disk_count_copied_file(raise->sandbox->disk, raise->raised_fd);
 	if (fstat(fd, &first) == 0 && fstat(raise->raised_fd, &raised) == 0)
-		copying_note(&raise->sandbox->copied_files, &first, &raised);
+		copying_note(&raise->sandbox->copied_files, &first, &raised, false);
 }
 
 static void raise_free_work(struct call_work *work)

@@ -186,6 +186,16 @@ static void rename_stat_object(struct rename_operand *end)
 	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Whether the directory's mode lets this process take the name away; else rename(2) fails, and nothing is copied. */
+static bool rename_mode_permits(const struct rename_operand *end)
+{
+	struct stat dir;
+
+	return syscall(SYS_faccessat2, end->parent_fd, "", W_OK | X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 &&
+	       fstat(end->parent_fd, &dir) == 0 &&
+	       (!(dir.st_mode & S_ISVTX) || dir.st_uid == geteuid() || end->status.st_uid == geteuid());
+}
+
 /* Counts what an overlay copies when the file gets another name; a copy fills it. 0, or -1 with the outcome set. */
 static int rename_count_copy(struct call *call, const struct rename_operand *end, unsigned i)
 {
@@ -197,7 +207,9 @@ static int rename_count_copy(struct call *call, const struct rename_operand *end
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* a name that has vanished is not copied */
-	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, DISK_COPIES);
+	if (filling_complete_file(call, fd, false) < 0)
+		return -1;
+	return disk_count_copy(call, i, fd, rename_mode_permits(end) ? DISK_MOVES : DISK_COPIES);
 }
 
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */

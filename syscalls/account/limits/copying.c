@@ -33,7 +33,7 @@ static uint64_t copying_find_end_ns(off_t bytes)
 }
 
 /* NULL: it was not copied, or long ago. */
-static const struct copied_file *copying_find(const struct copied_files *files, dev_t dev, ino_t ino)
+static struct copied_file *copying_find(struct copied_files *files, dev_t dev, ino_t ino)
 {
 	for (unsigned i = 0; i < files->count && i < COPIED_FILES_MAX; i++)
 		if (files->file[i].dev == dev && files->file[i].ino == ino)
@@ -41,7 +41,7 @@ static const struct copied_file *copying_find(const struct copied_files *files, 
 	return NULL;
 }
 
-void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_t *ino)
+void copying_get_first_number(struct copied_files *files, dev_t *dev, ino_t *ino)
 {
 	const struct copied_file *file = copying_find(files, *dev, *ino);
 
@@ -51,14 +51,26 @@ void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_
 	*ino = file->first_ino;
 }
 
-void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status)
+/* The entry of a file, or one for it. */
+static struct copied_file *copying_find_or_add(struct copied_files *files, const struct stat *status)
 {
-	const unsigned at = files->count % COPIED_FILES_MAX;
+	struct copied_file *file = copying_find(files, status->st_dev, status->st_ino);
 
-	files->file[at] = (struct copied_file){
-		.dev = status->st_dev, .ino = status->st_ino, .first_dev = first->st_dev, .first_ino = first->st_ino};
+	if (file)
+		return file;
+	file = &files->file[files->count % COPIED_FILES_MAX];
 	/* stays at least COPIED_FILES_MAX once it was */
 	files->count = files->count == 2 * COPIED_FILES_MAX - 1 ? COPIED_FILES_MAX : files->count + 1;
+	return file;
+}
+
+void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status, bool is_left)
+{
+	*copying_find_or_add(files, status) = (struct copied_file){.dev = status->st_dev,
+								   .ino = status->st_ino,
+								   .first_dev = first->st_dev,
+								   .first_ino = first->st_ino,
+								   .is_left = is_left};
 }
 
 /*
@@ -134,9 +146,9 @@ static bool copying_tries_next(int r)
 
 /*
  * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: that of
- * the copy, or this process may not change the file.
+ * the copy, or this process may not change the file. is_moved: copying_begin().
  */
-static int copying_try(int fd)
+static int copying_try(int fd, bool is_moved)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	int r = copying_try_attribute(link.path);
@@ -145,22 +157,22 @@ static int copying_try(int fd)
 		return 0;
 	if (copying_tries_next(r))
 		r = copying_try_time(fd, link.path);
-	if (copying_tries_next(r))
+	if (is_moved && copying_tries_next(r))
 		r = copying_try_owner(link.path);
 	return copying_tries_next(r) ? copying_try_open(link.path) : r;
 }
 
-int copying_copy_now(struct copied_files *files, int fd, struct stat *status)
+int copying_copy_now(struct copied_files *files, int fd, bool is_moved, struct stat *status)
 {
 	const struct stat first = *status;
-	const int r = copying_try(fd);
+	const int r = copying_try(fd, is_moved);
 
 	if (r < 0)
 		return r;
 	if (fstat(fd, status) < 0)
 		return -errno;
 	if (status->st_ino != first.st_ino || status->st_dev != first.st_dev)
-		copying_note(files, &first, status);
+		copying_note(files, &first, status, false);
 	return 0;
 }
 
@@ -170,6 +182,7 @@ struct copying_work {
 	struct call_work work;
 	struct sandbox *sandbox; /* borrowed */
 	struct stat first;       /* of the file, before it is copied */
+	bool is_moved;           /* copying_begin() */
 	int error;               /* 0, or -errno with which the file could not be copied */
 	copying_count_fn *count; /* NULL: the copy does not count */
 };
@@ -183,7 +196,7 @@ static int64_t copying_run_work(struct call_work *work, int fd, bool (*go_on)(vo
 	struct copying_work *copying = (struct copying_work *)work;
 
 	do
-		copying->error = copying_try(fd);
+		copying->error = copying_try(fd, copying->is_moved);
 	while (copying->error == -EINTR && go_on(ctx));
 	return copying_has_failed(copying->error) ? copying->error : 0;
 }
@@ -195,7 +208,8 @@ static void copying_end_work(struct call_work *work, int fd, int64_t result)
 
 	if (result < 0 || copying->error == -EINTR || fstat(fd, &status) < 0)
 		return;
-	copying_note(&copying->sandbox->copied_files, &copying->first, &status);
+	copying_note(&copying->sandbox->copied_files, &copying->first, &status,
+		     copying->error < 0 && !copying->is_moved);
 	if (copying->error == 0 && copying->count)
 		copying->count(copying->sandbox->disk, fd);
 }
@@ -210,7 +224,8 @@ static void copying_free_work(struct call_work *work)
 }
 
 /* Lets a worker have the file copied, after which the call is judged again. -1 with the outcome. */
-static int copying_give_to_worker(struct call *call, int fd, const struct stat *status, copying_count_fn *count)
+static int copying_give_to_worker(struct call *call, int fd, const struct stat *status, bool is_moved,
+				  copying_count_fn *count)
 {
 	struct copied_files *files = &call->sandbox->copied_files;
 	struct copying_work *copying = malloc(sizeof(*copying));
@@ -224,6 +239,7 @@ static int copying_give_to_worker(struct call *call, int fd, const struct stat *
 		.work = {.run = copying_run_work, .end = copying_end_work, .free = copying_free_work},
 		.sandbox = call->sandbox,
 		.first = *status,
+		.is_moved = is_moved,
 		.count = count};
 	if (!files->now) /* else the call waits for another one, and the work is freed */
 		files->now = copying;
@@ -257,9 +273,10 @@ int copying_await(struct call *call, int fd, const char *name)
 	return -1;
 }
 
-int copying_begin(struct call *call, int fd, copying_count_fn *count)
+int copying_begin(struct call *call, int fd, bool is_moved, copying_count_fn *count)
 {
 	struct sandbox *sandbox = call->sandbox;
+	const struct copied_file *noted;
 	struct stat status;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
@@ -267,9 +284,10 @@ int copying_begin(struct call *call, int fd, copying_count_fn *count)
 		return 0;
 	if (call->fill_error < 0)
 		return call_fail(call, call->fill_error);
+	noted = copying_find(&sandbox->copied_files, status.st_dev, status.st_ino);
 	if (status.st_size >= COPYING_INLINE_BYTES_MAX && !call->copies_inline &&
-	    !copying_find(&sandbox->copied_files, status.st_dev, status.st_ino))
-		return copying_give_to_worker(call, fd, &status, count);
+	    (!noted || (noted->is_left && is_moved)))
+		return copying_give_to_worker(call, fd, &status, is_moved, count);
 	/* the call copies what is small, and what the worker could not */
 	atomic_store(&sandbox->copying_until_ns, copying_find_end_ns(status.st_size));
 	return 0;

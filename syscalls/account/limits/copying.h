@@ -28,6 +28,7 @@ struct copied_file {
 	/* before the copy: one of several names gets a number of its own */
 	dev_t first_dev;
 	ino_t first_ino;
+	bool is_left; /* it was not copied, as this process may not change it; for a move, it can be */
 };
 
 /* The files that were copied last, or that workers have tried to have copied. */
@@ -39,12 +40,12 @@ struct copied_files {
 
 /*
  * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing, or gives it another
- * name, and before the call's record is written. count: called with what a worker has copied; may be NULL. 0; or -1
- * with OUTCOME_COPY_FIRST, or with the call failed: a worker could not copy the file. If the file is copied in the call
- * itself, the watchdog does not interrupt that: the copy would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c),
- * and the call would fail with EINTR.
+ * name, and before the call's record is written. is_moved: the call succeeds without a right to the file itself.
+ * count: called with what a worker has copied; may be NULL. 0; or -1 with OUTCOME_COPY_FIRST, or with the call failed:
+ * a worker could not copy the file. If the file is copied in the call itself, the watchdog does not interrupt that: the
+ * copy would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c), and the call would fail with EINTR.
  */
-int copying_begin(struct call *call, int fd, copying_count_fn *count);
+int copying_begin(struct call *call, int fd, bool is_moved, copying_count_fn *count);
 
 /*
  * To be called before a call removes the name of a file, empties it or links it. The kernel makes the call wait while
@@ -55,17 +56,17 @@ int copying_await(struct call *call, int fd, const char *name);
 
 /*
  * Has the overlay copy the file of fd now, and returns its new status in *status. 0, or -errno: the copy has failed, or
- * this process may not change the file.
+ * this process may not change the file. is_moved: as above.
  */
-int copying_copy_now(struct copied_files *files, int fd, struct stat *status);
+int copying_copy_now(struct copied_files *files, int fd, bool is_moved, struct stat *status);
 
 /* True when a copy failed with -errno because there is no room for it, on the disk or in memory. */
 bool copying_lacks_room(int r);
 
-/* Notes that a file was copied. first: its status before. */
-void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status);
+/* Notes that a file was copied, or is_left. first: its status before. */
+void copying_note(struct copied_files *files, const struct stat *first, const struct stat *status, bool is_left);
 
 /* The numbers that a file had before its copy got others, of which *ret_dev and *ret_ino are. */
-void copying_get_first_number(const struct copied_files *files, dev_t *dev, ino_t *ino);
+void copying_get_first_number(struct copied_files *files, dev_t *dev, ino_t *ino);
 
 #endif

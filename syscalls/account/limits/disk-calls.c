@@ -124,13 +124,13 @@ int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how
 		bytes = (uint64_t)status.st_blocks * 512;
 	if (counts && disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
 		return -1;
-	if ((how == DISK_COPIES || (counts && status.st_nlink > 1)) &&
-	    copying_begin(call, fd, counts ? disk_count_copied_file : NULL) < 0)
+	if ((how != DISK_EMPTIES || (counts && status.st_nlink > 1)) &&
+	    copying_begin(call, fd, how == DISK_MOVES, counts ? disk_count_copied_file : NULL) < 0)
 		return -1;
 	if (!counts)
 		return 0;
 	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
-	if (status.st_nlink > 1 && copying_copy_now(&call->sandbox->copied_files, fd, &status) < 0) {
+	if (status.st_nlink > 1 && copying_copy_now(&call->sandbox->copied_files, fd, how == DISK_MOVES, &status) < 0) {
 		disk->names_bytes += bytes; /* no entry: another name of the file would count as copied by it */
 		return 0;
 	}

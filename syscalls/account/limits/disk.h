@@ -80,6 +80,7 @@ int disk_watch_file(struct call *call, int fd, bool made);
 /* How a call makes an overlay copy a file. */
 enum disk_copying {
 	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
+	DISK_MOVES,   /* the same, by a call for which the run needs no right to the file itself: rename(2) */
 	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
 };
 

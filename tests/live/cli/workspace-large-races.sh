@@ -182,8 +182,18 @@ def emptied():
     beside(lambda: os.close(os.open('D', os.O_WRONLY | os.O_TRUNC)))
     assert os.stat('D').st_size == 0 and os.stat('D').st_mode & 0o777 == 0o600
 
+def doomed():
+    """Calls that fail, as the program may not make them, have no file copied."""
+    for call in lambda: os.chmod('D', 0o600), lambda: os.rename('closed/D', 'D2'), lambda: os.utime('D', (1, 1)):
+        try:
+            call()
+            assert False
+        except PermissionError:
+            pass
+
 def foreign():
     """Others go on while a call waits for the copy of a file that it may not write."""
+    doomed()
     rename = threading.Thread(target=os.rename, args=('D', 'E'))
     rename.start()
     go_on(lambda: not rename.is_alive())
@@ -246,10 +256,17 @@ if [ "$(id -u)" = 0 ] && user=$(id -u nobody 2>/dev/null); then
 	chmod 711 "$T"
 	chmod 1777 "$TMPDIR"
 	chmod 777 "$W"
-	cow --user "$user" -- "$PYTHON" "$T/program.py" foreign
-	[ "$(jq -r .workspace.by "$T/result")" != overlay ] || [ "$(jq -r .stdout "$T/result")" = "done" ] ||
-		fail "foreign: $(told)"
-	rm -rf "$TMPDIR/callgate-$user"
+	mkdir "$W/closed"
+	cp "$W/f0" "$W/closed/D"
+	for what in doomed foreign; do
+		cow --user "$user" -- "$PYTHON" "$T/program.py" $what
+		[ "$(jq -r .workspace.by "$T/result")" = overlay ] || break
+		[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "$what: $(told)"
+		upper=$(echo "$TMPDIR/callgate-$user"/workspaces/*/0/upper)
+		[ -z "$(find "$upper" -name D -type f)" ] || fail "$what: copied: $(find "$upper" -name D)"
+		rm -rf "$TMPDIR/callgate-$user"
+	done
+	rm -r "$W/closed"
 fi
 
 # All judged calls are in the log.
