@@ -225,6 +225,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/shell_flows.py \
 	cli/inspect/parsers/shell_inputs.py \
 	cli/inspect/parsers/shell_names.py \
+	cli/inspect/parsers/shell_own.py \
 	cli/inspect/parsers/shell_starts.py \
 	cli/inspect/parsers/shell_variables.py \
 	cli/inspect/parsers/shell_words.py

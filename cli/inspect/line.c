@@ -22,6 +22,9 @@
 #define LINE_LINES_MAX 1000u /* command lines; parts.c limits how many files are looked at */
 #define LINE_DEPTH_MAX 8     /* programs that start one another by their command lines */
 
+static int line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line, const char *script,
+				const char *path);
+
 /* "#!INTERPRETER ARGUMENT": looks at the command line that the kernel makes of it. 0 or -errno. */
 static int line_look_at_interpreter(struct inspect_program *inspection, const struct inspect_line *line,
 				    const char *script, char *text)
@@ -63,7 +66,7 @@ static int line_look_at_program(struct inspect_program *inspection, const struct
 	if (!may_be_built_in || (path && !inspect_parts_is_of_system(path)))
 		r = inspect_parts_look_at_program(inspection, name, path, found, ret_is_found);
 	if (r == 0)
-		r = inspect_line_follow_commands(inspection, line, name);
+		r = line_follow_commands(inspection, line, name, strchr(name, '/') ? name : found);
 	if (r == 0 && path && found)
 		r = program_read_script_line(path, first);
 	if (r > 0)
@@ -272,10 +275,11 @@ static int line_keep_end(struct inspect_program *inspection, size_t number)
 
 /* Looks at one of the inspection's commands, or takes the state that it tells. 0 or -errno. */
 static int line_follow_command(struct inspect_program *inspection, const struct inspect_line *line, const char *script,
-			       const char *command)
+			       const char *directory, const char *command)
 {
 	_cleanup_json_ json_t *told = json_loads(*command == '=' ? command + 1 : command, 0, NULL);
 
+	inspect_put_directories(inspection->own_directory, directory, told);
 	if (*command == '+')
 		return line_keep_end(inspection, (size_t)strtoull(command + 1, NULL, 10));
 	if (*command == '=')
@@ -287,21 +291,35 @@ static int line_follow_command(struct inspect_program *inspection, const struct 
 	return line_look_at_command(inspection, line, told);
 }
 
-int inspect_line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line,
-				 const char *script)
+/* As inspect_line_follow_commands(). path: where the script is; NULL: nowhere. */
+static int line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line, const char *script,
+				const char *path)
 {
+	const char *const slash = path ? strrchr(path, '/') : NULL;
+	_cleanup_free_ char *directory = slash  ? strndup(path, slash > path ? (size_t)(slash - path) : 1)
+					 : path ? strdup(".")
+						: NULL;
 	_cleanup_list_ struct cli_list commands = inspection->commands;
-	const char *const script_before = inspection->script;
+	const char *const script_before = inspection->script, *const own_before = inspection->own_directory;
 	const unsigned line_before = inspection->script_line;
 	int r = 0;
 
 	inspection->commands = (struct cli_list){0};
 	inspection->script = script ? script : script_before;
+	if (!line->is_sourced)
+		inspection->own_directory = directory;
 	for (size_t i = 0; r == 0 && i < commands.count; i++)
-		r = line_follow_command(inspection, line, script, commands.item[i]);
+		r = line_follow_command(inspection, line, script, directory, commands.item[i]);
 	inspection->script = script_before;
 	inspection->script_line = line_before;
+	inspection->own_directory = own_before;
 	return r;
+}
+
+int inspect_line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line,
+				 const char *script)
+{
+	return line_follow_commands(inspection, line, script, script);
 }
 
 int inspect_line_look_at_code(struct inspect_program *inspection, const struct inspect_line *line, const char *code,

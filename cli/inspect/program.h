@@ -77,6 +77,7 @@ struct inspect_program {
 	const char *home;            /* HOME, in which shells look for files that they run first; NULL: not set */
 	struct cli_list paths;       /* where else than along PATH programs are: the script sets PATH */
 	const char *script;          /* the shell script whose commands are looked at; NULL: the command line */
+	const char *own_directory;   /* of the script by which $0 is; NULL: not known */
 	unsigned script_line;        /* in which line the command is; 0: none */
 
 	unsigned line_count;       /* command lines that were looked at */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 static const char blanks[] = " \t\n\v\f\r";
 
@@ -118,4 +119,27 @@ int inspect_add_new_words(const json_t *array, struct cli_list *words)
 	for (size_t i = 0; r == 0 && i < added.count; i++)
 		r = inspect_add_new_word(steal_pointer(&added.item[i]), words);
 	return r;
+}
+
+void inspect_put_directories(const char *script, const char *file, json_t *told)
+{
+	static const char *const keys[] = {"words", "directories"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		json_t *item, *list = json_object_get(told, keys[i]);
+		size_t at;
+
+		json_array_foreach(list, at, item)
+		{
+			const char *text = json_string_value(item), *put = text && *text == '\1' ? script : file;
+			_cleanup_free_ char *whole = NULL;
+
+			if (!text || (*text != '\1' && *text != '\2'))
+				continue;
+			whole = put ? text_format("%s%s", put, text + 1) : strdup("");
+			(void)json_array_set_new(list, at, json_string(whole)); /* on failure, no file has its name */
+			if (!put && i > 0)
+				(void)json_object_set_new(told, "lost", json_true());
+		}
+	}
 }

@@ -24,5 +24,10 @@ int inspect_read_words(const json_t *array, struct cli_list *words);
 int inspect_add_new_word(char *word, struct cli_list *words);
 /* Adds the texts of an array that the list does not have. array NULL: there are none. As inspect_read_words(). */
 int inspect_add_new_words(const json_t *array, struct cli_list *words);
+/*
+ * Puts directories in the place of the marks that parsers/shell_own.py makes in a command or an end that it tells: that
+ * of the script, by $0, and that of the file in which the command is. NULL: it is not known, and the word is empty.
+ */
+void inspect_put_directories(const char *script, const char *file, json_t *told);
 
 #endif

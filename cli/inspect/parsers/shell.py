@@ -15,6 +15,7 @@ from shell_environment import Environment
 from shell_files import COPIES, Directories
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, find_code, is_decoding, is_interpreter, is_reading_program, name_of
+from shell_own import find_own
 from shell_starts import expand_escapes, find_output, find_started, find_texts, is_running_matches
 from shell_variables import find_assignments, find_given
 from shell_words import Splitter, split_commands
@@ -30,6 +31,11 @@ BRACES = re.compile(r"\{[^{},\s]+(,[^{},\s]*)+\}")
 CODE_OPTIONS = re.compile(r"(?i)^(?:-o)?(?:ProxyCommand|LocalCommand|KnownHostsCommand)(?:\s*=|\s)\s*(.+)", re.DOTALL)
 DEPTH_MAX = 8
 READERS = SHELLS | {"at", "batch", "parallel"}  # that run the text they read, or have a shell run it
+
+
+def is_made(word):
+    """Whether the name of a file comes from a command, other than one that tells the script's own directory."""
+    return word.startswith("$(") and not find_own(word)
 
 
 class Looker:
@@ -123,7 +129,7 @@ class Looker:
         loads_builtin = name == "enable" and any(re.match(r"^-\w*f", word) for word in words)
         if name in NATIVE or loads_builtin or any(word.startswith("LD_PRELOAD=") for word in command.words):
             self.add(command, "native")
-        if name == "eval" or (name in ("source", ".") and words and words[0].startswith("$(")):
+        if name == "eval" or (name in ("source", ".") and words and is_made(words[0])):
             self.add(command, "dynamic")
         if name in ("useradd", "usermod") and any(re.match(r"^-\w*o", word) for word in words):
             self.add(command, "persistence")

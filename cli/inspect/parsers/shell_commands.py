@@ -10,6 +10,7 @@ import re
 from findings import LITERAL_DOLLAR
 from shell_inputs import feeds_others, has_functions
 from shell_names import skip_prefix
+from shell_own import OWN_MARKS, OwnFiles
 from shell_variables import find_given, skip_builtin
 from shell_words import ASSIGNMENT, SETTERS, find_start
 
@@ -38,6 +39,7 @@ class Commands:
         self.input = None  # the command by which the shell itself has another standard input, if any
         self.documents = []  # the texts that the shell itself reads then; None: not known
         self.is_fed = False  # commands have another standard input by what is elsewhere in the script
+        self.own = OwnFiles()
         self.home = None  # the last assignment to HOME, where shells look for the files that they run first
 
     def change_directory(self, words):
@@ -47,8 +49,9 @@ class Commands:
         if not names or not names[0] or names[0][0] in "-+~":
             self.is_lost = True
             return
+        is_own = names[0][0] in OWN_MARKS.values()
         for directory in list(self.directories):
-            joined = os.path.join(directory, names[0])
+            joined = names[0] if is_own else os.path.join(directory, names[0])
             if joined not in self.directories:
                 self.directories.append(joined)
         if len(self.directories) > DIRECTORIES_MAX:
@@ -95,8 +98,13 @@ class Commands:
         told = [self.home] if self.home and words else []
         for text, known in assigned:
             match = ASSIGNMENT.match(text)
+            self.own.learn(match.group(1), text[match.end() :])
             told.append(self.take_assignment(match.group(1), text[match.end() :], known, not words))
-        rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words]
+        marks = tuple(OWN_MARKS.values())
+        rest = [
+            self.own.find(word) if not known else "" if word.startswith(marks) else word.replace(LITERAL_DOLLAR, "$")
+            for word, known in words
+        ]
         return [word for word in told if word], rest
 
     def take_given(self, command):

