@@ -206,6 +206,8 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/javascript.js \
 	cli/inspect/parsers/javascript_calls.js \
 	cli/inspect/parsers/javascript_environment.js \
+	cli/inspect/parsers/javascript_findings.js \
+	cli/inspect/parsers/javascript_names.js \
 	cli/inspect/parsers/patterns.json \
 	cli/inspect/parsers/policy.json \
 	cli/inspect/parsers/python.py \

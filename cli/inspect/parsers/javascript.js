@@ -5,18 +5,15 @@
 "use strict";
 
 const fs = require("fs");
-const path = require("path");
 const { builtinModules } = require("module");
-const { GLOBALS, isOfGlobal, unwrap } = require("./javascript_calls.js");
+const { isOfGlobal, unwrap } = require("./javascript_calls.js");
 const { findWritten } = require("./javascript_environment.js");
+const findings = require("./javascript_findings.js");
+const { DECODERS, FETCHERS, REQUIRERS, comesFrom, decoded, fetched, learn, listNodes, moduleName, partsOf, pathOf, resolve,
+	textOf, wasLimited } = require("./javascript_names.js");
 
-const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
-const WHAT_CHARACTERS_MAX = 100;
-const TEXT_CHARACTERS_MAX = 100000;
-const LOCAL_IMPORTS_MAX = 1000; // cli/inspect/findings.h
-const ELEMENTS_MAX = 1000; // that are joined to a text
-const WORK_MAX = 10000000; // steps that the expressions of a program take
-const WORK_OF_EACH_MAX = 4000; // and that one takes
+const { add, attempt, lookAtText, patterns } = findings;
+
 const NO_PARSER_STATUS = 3; // cli/inspect/parser.c
 const MODULES = {
 	network: new Set(["http", "https", "http2", "net", "dgram", "tls", "dns", "dns/promises", "axios", "node-fetch", "got",
@@ -34,116 +31,10 @@ const CALLS = {
 		"module.prototype._compile", "module.Module.prototype._compile",
 		"module.registerHooks"],
 };
-const DECODERS = ["atob", "unescape", "String.fromCharCode", "String.fromCodePoint", "decodeURIComponent", "Buffer.from",
-	"Buffer", "zlib.inflateSync", "zlib.gunzipSync", "zlib.brotliDecompressSync"];
-const FETCHERS = ["fetch", "http.get", "https.get", "http.request", "https.request", "axios.get", "axios", "got"];
 const RUNNERS = ["eval", "Function", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "module._compile",
 	"setTimeout", "setInterval", "execScript"];
-// functions that return a module by its name; "module" is also the module of this name, as which createRequire() is found
-const REQUIRERS = new RegExp("^(require|(require\\.main|process\\.mainModule|" +
-	"module(\\.parent|\\.constructor|\\.Module|\\.default)?)\\.(require|_load)|" +
-	"module(\\.default)?\\.createRequire\\(\\)|process\\.getBuiltinModule)$");
-const BUILT_IN = [RegExp, Array, String, Map, Set, Promise, Function].map((type) => type.prototype);
 const ROOTS = /^(\/|\/home|\/etc|\/usr|\/root|~)$/;
 const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "fork"];
-
-// ---- findings ----
-
-const found = new Set();
-const counts = {};
-const leftOut = {}; // for each kind further findings
-const modules = new Set(); // that are imported
-const localImports = new Set(); // that are files
-const assignments = new Set();
-let told = 0; // lines
-const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
-
-function clean(text) {
-	let line = text.replace(/\s+/g, " ").trim();
-	if (line.length > WHAT_CHARACTERS_MAX)
-		line = line.slice(0, WHAT_CHARACTERS_MAX) + "...";
-	return line.replace(/[^\x20-\x7e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) || "-";
-}
-
-/* Prints a line as soon as it is found: a parser may be ended for its time or memory. */
-function tell(text) {
-	fs.writeSync(1, text + "\n");
-	told++;
-}
-
-function keep(finding) {
-	found.add(finding);
-	tell(finding);
-}
-
-function add(line, kind, what) {
-	const finding = `${line} ${kind} ${clean(what)}`;
-	counts[kind] ??= 0;
-	if (kind === "import" || kind === "standard") {
-		/* once each, and all: with too many of them, the program is one that could not be parsed */
-		if (!modules.has(`${kind} ${what}`))
-			keep(finding);
-		modules.add(`${kind} ${what}`);
-	} else if (!found.has(finding) && counts[kind] >= OF_A_KIND_MAX) {
-		(leftOut[kind] ??= new Set()).add(finding);
-	} else if (!found.has(finding)) {
-		keep(finding);
-		counts[kind]++;
-	}
-}
-
-/*
- * An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here.
- * isAdded: "+=".
- */
-function addAssignment(line, name, value, isAdded = false) {
-	const sign = isAdded ? "+=" : "=";
-	lookAtText(line, `${name}${sign}${textOf(value) ?? `{${describe(value)}}`}`, "shell");
-	const cleaned = clean(`${name}${sign}${describeValue(value, name)}`);
-	if (!assignments.has(cleaned))
-		tell(`${line} assignment ${cleaned}`);
-	assignments.add(cleaned);
-}
-
-/* An import of what may be a file of the program. Further ones are told by cli/inspect/imports.c. */
-function addLocalImport(line, name) {
-	if (localImports.has(name) || localImports.size >= LOCAL_IMPORTS_MAX || !/^(\.{0,2}\/|\.\.?$)/.test(name))
-		return;
-	/* what C takes; other names are rare */
-	if (Buffer.byteLength(name) <= 400 && name.isWellFormed?.() !== false && !/[\0-\x1f\x7f]/.test(name)) {
-		localImports.add(name);
-		tell(`${line} local-import ${name}`);
-	}
-}
-
-function lookAtText(line, text, group) {
-	for (const [kind, list] of Object.entries(patterns[group]))
-		for (const pattern of list) {
-			const match = new RegExp(pattern).exec(text.slice(0, 100000));
-			if (match)
-				add(line, kind, match[0]);
-		}
-}
-
-/* Calls what looks at one part of the program. If it fails, only what it would have found is lost: that is told. */
-function attempt(line, look) {
-	try {
-		look();
-	} catch (error) {
-		add(line, "unparsable", `could not be parsed: ${error}`);
-	}
-}
-
-/* Looks for patterns in a text that could not be parsed; another version of node may run it. */
-function lookAtLines(text) {
-	text.split("\n").forEach((line, i) => ["strings", "shell"].forEach((group) => lookAtText(i + 1, line, group)));
-}
-
-function end() {
-	for (const [kind, findings] of Object.entries(leftOut))
-		tell(`${findings.size} unlisted ${kind}`);
-	fs.writeSync(1, `end ${told}\n`);
-}
 
 // ---- the parser ----
 
@@ -171,235 +62,10 @@ function parse(acorn, text) {
 				add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
 			else
 				add(1, "unparsable", `could not be parsed: ${error}`); // too deep for the parser
-			lookAtLines(text);
+			findings.lookAtLines(text);
 			return null;
 		}
 	}
-}
-
-/* All nodes of the tree, each once; no recursion, which a deep tree would make too much of. */
-function listNodes(root) {
-	const nodes = [];
-	const left = [root];
-	while (left.length) {
-		const node = left.pop();
-		nodes.push(node);
-		for (const key of Object.keys(node)) {
-			const value = node[key];
-			for (const item of Array.isArray(value) ? value : [value])
-				if (item && typeof item.type === "string" && key !== "loc")
-					left.push(item);
-		}
-	}
-	return nodes;
-}
-
-// ---- names ----
-
-const standsFor = new Map();
-const texts = new Map();
-const arrays = new Map();
-const paths = new Map(); // variables with names of files that are put together
-const members = new Map(); // names of members of objects that are modules, such as "cp" of this.cp = require("x")
-const objects = new Set(); // variables with objects that are no built-in ones
-const decoded = new Set();
-const fetched = new Set();
-
-let workLeft = WORK_MAX;
-let workOfThis = 0; // what is left for this expression
-let isLimited = false; // an expression was not looked at to its end
-
-/* What looks at the parts of an expression looks at theirs several times. depth 0: another one begins. */
-function hasWorkLeft(depth) {
-	workOfThis = (depth ? workOfThis : WORK_OF_EACH_MAX) - 1;
-	workLeft--;
-	isLimited ||= workOfThis < 0 || workLeft < 0;
-	return workOfThis >= 0 && workLeft >= 0;
-}
-
-function joinTexts(parts, between) {
-	const size = parts.reduce((sum, part) => sum + (part?.length ?? 0) + between.length, 0);
-	return size > TEXT_CHARACTERS_MAX || parts.includes(null) ? null : parts.join(between);
-}
-
-/* The text that an expression has in each run. null: not known, or too long. */
-function textOf(node, depth = 0) {
-	if (!node || depth > 40 || !hasWorkLeft(depth))
-		return null;
-	if (node.type === "Literal")
-		return typeof node.value === "string" ? node.value : null;
-	if (node.type === "Identifier")
-		return texts.get(node.name) ?? null;
-	if (node.type === "MemberExpression" && node.computed)
-		return textOfElement(node, depth);
-	if (node.type === "TemplateLiteral")
-		return joinTexts(node.quasis.map((part, at) => (part.value.cooked ?? "") +
-			(at < node.expressions.length ? textOf(node.expressions[at], depth + 1) ?? "{}" : "")), "");
-	if (node.type === "BinaryExpression" && node.operator === "+") {
-		const left = textOf(node.left, depth + 1);
-		const right = left === null ? null : textOf(node.right, depth + 1);
-		return right === null ? null : joinTexts([left, right], "");
-	}
-	return node.type === "CallExpression" ? textOfCall(node, depth) : null;
-}
-
-/* NAME[1] of an array that is a constant. */
-function textOfElement(node, depth) {
-	const elements = node.object.type === "Identifier" ? arrays.get(node.object.name) : null;
-	const at = node.property.type === "Literal" ? node.property.value : null;
-	return elements && Number.isInteger(at) && elements[at] ? textOf(elements[at], depth + 1) : null;
-}
-
-function textOfCall(node, depth) {
-	const name = resolve(node.callee, depth + 1);
-	const first = textOf(node.arguments[0], depth + 1);
-	if (name === "atob" && first !== null)
-		return Buffer.from(first, "base64").toString();
-	if (name === "String.fromCharCode" && node.arguments.every((item) => Number.isInteger(item.value)))
-		return String.fromCharCode(...node.arguments.map((item) => item.value));
-	if (name === "Buffer.from().toString") {
-		const from = node.callee.object.arguments;
-		const encoding = textOf(from[1], depth + 1);
-		const value = textOf(from[0], depth + 1);
-		return value !== null && ["base64", "hex"].includes(encoding) ? Buffer.from(value, encoding).toString() : null;
-	}
-	if (node.callee.type === "MemberExpression" && node.callee.property.name === "join" &&
-			node.callee.object.type === "ArrayExpression" && node.callee.object.elements.length <= ELEMENTS_MAX) {
-		const parts = node.callee.object.elements.map((item) => textOf(item, depth + 1));
-		return joinTexts(parts, first ?? ",");
-	}
-	return null;
-}
-
-function moduleName(text) {
-	return text.replace(/^node:/, "");
-}
-
-/* The dotted name that an expression stands for, such as "child_process.exec". null: unknown. */
-function resolve(node, depth = 0) {
-	if (!node || depth > 40 || !hasWorkLeft(depth))
-		return null;
-	if (node.type === "Identifier")
-		return standsFor.get(node.name) ?? node.name;
-	if (node.type === "ThisExpression")
-		return "globalThis";
-	if (node.type === "ChainExpression" || node.type === "ParenthesizedExpression" || node.type === "AwaitExpression")
-		return resolve(node.expression ?? node.argument, depth + 1);
-	if (node.type === "SequenceExpression")
-		return resolve(node.expressions[node.expressions.length - 1], depth + 1);
-	if (node.type === "MemberExpression")
-		return resolveMember(node, depth);
-	if (node.type === "CallExpression" || node.type === "NewExpression") {
-		const name = resolve(node.callee, depth + 1);
-		const text = textOf(node.arguments[0], depth + 1);
-		if (REQUIRERS.test(name ?? "") && text !== null)
-			return moduleName(text);
-		if (/(^|\.)promisify$/.test(name ?? "") && node.arguments.length)
-			return resolve(node.arguments[0], depth + 1);
-		return name ? name + "()" : null;
-	}
-	if (node.type === "ImportExpression")
-		return textOf(node.source, depth + 1);
-	return null;
-}
-
-function resolveMember(node, depth) {
-	const base = resolve(node.object, depth + 1);
-	const key = node.computed ? textOf(node.property, depth + 1) : node.property.name ?? null;
-	if (key === null)
-		return null;
-	if (members.has(key) && hasMember(node.object, key) && !isModule(base))
-		return members.get(key);
-	if (GLOBALS.includes(base))
-		return key;
-	return base ? `${base}.${key}` : key === "constructor" ? "constructor" : null;
-}
-
-/* Whether an object may be one that has a module by this key: exec() is also a method of each RegExp. */
-function hasMember(object, key) {
-	return object.type === "ThisExpression" || (object.type === "Identifier" &&
-		(objects.has(object.name) || !BUILT_IN.some((prototype) => key in prototype)));
-}
-
-function isModule(name) {
-	return builtinModules.includes((name ?? "").split(".")[0]);
-}
-
-/* "cp: require("child_process")" of an object or a class, or "this.cp = ..." */
-function learnMember(key, value) {
-	const name = value && /^(CallExpression|Identifier|MemberExpression)$/.test(value.type) ? resolve(value) : null;
-	if (key && name && isModule(name) && !name.includes("()") && name !== key && !/^(process|console)\b/.test(name))
-		members.set(key, name);
-}
-
-function learnPattern(pattern, name) {
-	if (pattern.type === "Identifier" && name !== pattern.name && !standsFor.has(pattern.name))
-		standsFor.set(pattern.name, name);
-	if (pattern.type === "ObjectPattern")
-		for (const property of pattern.properties)
-			if (property.type === "Property" && property.value.type === "Identifier" && !property.computed)
-				standsFor.set(property.value.name, `${name}.${property.key.name ?? property.key.value}`);
-}
-
-function learnAssignment(target, value) {
-	const text = textOf(value);
-	if (target.type === "Identifier" && (value.type === "ObjectExpression" ||
-			(value.type === "NewExpression" && value.callee.type === "Identifier" && !(value.callee.name in globalThis))))
-		objects.add(target.name);
-	if (text !== null && target.type === "Identifier")
-		texts.set(target.name, text);
-	if (target.type === "Identifier" && value.type === "ArrayExpression")
-		arrays.set(target.name, value.elements);
-	const file = target.type === "Identifier" ? pathOf(value) : null;
-	if (file !== null)
-		paths.set(target.name, file);
-	const name = text === null ? resolve(value) : null;
-	if (name)
-		learnPattern(target, name);
-	const names = listNodes(target).filter((node) => node.type === "Identifier").map((node) => node.name);
-	if (comesFrom(value, DECODERS, decoded))
-		names.forEach((item) => decoded.add(item));
-	if (comesFrom(value, FETCHERS, fetched))
-		names.forEach((item) => fetched.add(item));
-}
-
-/* What the callbacks of a call that fetches get is what was fetched. */
-function learnCallbacks(call) {
-	for (const node of call.arguments.flatMap(listNodes))
-		if (/Function/.test(node.type))
-			for (const parameter of node.params)
-				if (parameter.type === "Identifier")
-					fetched.add(parameter.name);
-}
-
-function learn(node) {
-	if (node.type === "ImportDeclaration")
-		for (const item of node.specifiers)
-			standsFor.set(item.local.name, item.type === "ImportSpecifier" ?
-				`${moduleName(String(node.source.value))}.${item.imported.name}` : moduleName(String(node.source.value)));
-	else if (node.type === "VariableDeclarator" && node.init)
-		learnAssignment(node.id, node.init);
-	else if (/^Property(Definition)?$/.test(node.type) && !node.computed)
-		learnMember(node.key.name ?? node.key.value, node.value);
-	else if (node.type === "AssignmentExpression" && node.left.type === "MemberExpression" && !node.left.computed)
-		learnMember(node.left.property.name, node.right);
-	else if (node.type === "AssignmentExpression")
-		learnAssignment(node.left, node.right);
-	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)?.slice(0, 200).replace(/(\(\)\.then)+$/, "")))
-		learnCallbacks(node);
-}
-
-function comesFrom(node, table, known) {
-	return listNodes(node).some((part) => {
-		if (part.type === "Identifier")
-			return known.has(part.name);
-		if (part.type !== "CallExpression" && part.type !== "NewExpression")
-			return false;
-		const name = resolve(part.callee);
-		if (name === "Buffer.from" || name === "Buffer")
-			return table === DECODERS && ["base64", "hex"].includes(textOf(part.arguments[1]));
-		return table.includes(name);
-	});
 }
 
 // ---- what is of note ----
@@ -424,7 +90,7 @@ function lookAtModule(node, name) {
 		return;
 	}
 	const module = moduleName(name);
-	addLocalImport(line, name);
+	findings.addLocalImport(line, name);
 	add(line, builtinModules.includes(module) ? "standard" : "import", module);
 	for (const [kind, modules] of Object.entries(MODULES))
 		if (modules.has(module))
@@ -486,19 +152,6 @@ function isFunctionMaker(node, name) {
 	return /constructor\.constructor$/.test(name) || textOf(first) !== null || comesFrom(first, DECODERS, decoded);
 }
 
-/* The expressions that an expression joins to one text. null: it does not. */
-function partsOf(node) {
-	if (node.type === "BinaryExpression" && node.operator === "+")
-		return [node.left, node.right];
-	if (node.type === "TemplateLiteral")
-		return [...node.quasis, ...node.expressions].sort((a, b) => a.start - b.start);
-	if (node.type === "CallExpression" && node.callee.type === "MemberExpression" && node.arguments.length === 1 &&
-			node.callee.property.name === "join" && node.callee.object.type === "ArrayExpression" &&
-			node.callee.object.elements.every((item) => item && item.type !== "SpreadElement"))
-		return node.callee.object.elements.flatMap((item) => [node.arguments[0], item]).slice(1);
-	return null;
-}
-
 /* A value: "$NAME" for what the variable has already, "\\$NAME" for that text, and what is not known within braces. */
 function describeValue(node, variable, depth = 0) {
 	const name = resolve(node);
@@ -513,6 +166,16 @@ function describeValue(node, variable, depth = 0) {
 		return parts.map((part) => describeValue(part, variable, depth + 1)).join("");
 	const escaped = variable.replace(/[^\w]/g, "\\$&");
 	return (text ?? `{${describe(node)}}`).replace(new RegExp(`\\$(?=\\{?${escaped}\\b)`, "g"), "\\$");
+}
+
+/*
+ * An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here.
+ * isAdded: "+=".
+ */
+function addAssignment(line, name, value, isAdded = false) {
+	const sign = isAdded ? "+=" : "=";
+	lookAtText(line, `${name}${sign}${textOf(value) ?? `{${describe(value)}}`}`, "shell");
+	findings.tellAssignment(line, `${name}${sign}${describeValue(value, name)}`);
 }
 
 /* process.env.NAME = VALUE, or of a copy. */
@@ -598,24 +261,6 @@ function lookAtDirectories(node, name) {
 			add(node.loc.start.line, kind, "all of " + directory);
 }
 
-/* The name of a file that is put together. null: not known. */
-function pathOf(node, depth = 0) {
-	const name = node && depth < 20 ? resolve(node) : null;
-	if (!node || depth >= 20)
-		return null;
-	if (name === "process.env.HOME" || name === "os.homedir()")
-		return "~";
-	if (node.type === "Identifier")
-		return paths.get(node.name) ?? textOf(node);
-	if (node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(name ?? ""))
-		return node.arguments.map((item) => pathOf(item, depth + 1) ?? "{}").join("/");
-	const parts = node.type === "BinaryExpression" || node.type === "TemplateLiteral" ? partsOf(node) : null;
-	if (parts)
-		return parts.map((part) => part.type === "TemplateElement" ? part.value.cooked ?? "" :
-			pathOf(part, depth + 1) ?? "{}").join("");
-	return textOf(node);
-}
-
 function lookAtFiles(node, name, first) {
 	const line = node.loc.start.line;
 	lookAtDirectories(node, name);
@@ -689,10 +334,10 @@ function main() {
 			add(node.loc.start.line, "credentials", "the whole environment: " + describe(node))));
 		attempt(1, () => lookAtNames(nodes));
 		attempt(1, () => lookAtEval(nodes));
-		if (isLimited)
+		if (wasLimited())
 			add(1, "unparsable", "could not be parsed: too many expressions in each other");
 	}
-	end();
+	findings.end();
 }
 
 main();

@@ -559,7 +559,7 @@ mkdir "$T/slow"
 cp "$SRC"/cli/inspect/parsers/* "$T/slow/"
 jq '.limits.wall = "6s"' "$SRC/cli/inspect/parsers/policy.json" >"$T/slow/policy.json"
 sed -i 's/^    def look_at(self, .*where):/&\n        while "endless" in text: pass/' "$T/slow/findings.py"
-sed -i 's/^function lookAtText(.*/&\n\twhile (text === "endless") ;/' "$T/slow/javascript.js"
+sed -i 's/^function lookAtText(.*/&\n\twhile (text === "endless") ;/' "$T/slow/javascript_findings.js"
 # shellcheck disable=SC2016
 printf '%s\n' 'eval $x' 'endless' >endless.sh
 printf '%s\n' 'eval(x)' '"endless"' >endless.py
