@@ -114,6 +114,8 @@ static void elf_look_at_loader(struct elf_image *image, const GElf_Phdr *segment
 	const char *text = elf_get_text(image, segment->p_offset, &len);
 
 	image->has_loader = true;
+	if (segment->p_filesz == 0) /* of a file with debugging information only: the kernel does not load it */
+		return;
 	if (text && len > 0 && len < segment->p_filesz && len < PATH_MAX)
 		elf_print_bytes(image, "loader", text, len);
 	else

@@ -384,6 +384,21 @@ START_TEST(test_elf_overlap)
 }
 END_TEST
 
+/* A file with debugging information only has no loader's name, and nothing of its segments. */
+START_TEST(test_elf_debug)
+{
+	size_t len = 0;
+	Elf64_Ehdr *header;
+	Elf64_Phdr *segment;
+	_cleanup_free_ char *image = read_shell(&len, &header, &segment);
+
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		segment[i].p_filesz = 0;
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(!has_kind(INSPECT_UNPARSABLE) && !has_kind(INSPECT_LOADER) && !has_kind(INSPECT_NEEDS));
+}
+END_TEST
+
 #define LONG_TEXT_BYTES ((size_t)16 << 20)
 #define LONG_TEXT_SYMBOLS ((size_t)200000)
 
@@ -472,6 +487,7 @@ int main(void)
 	tcase_add_test(files, test_elf_headers);
 	tcase_add_test(files, test_elf_unused_headers);
 	tcase_add_test(files, test_elf_overlap);
+	tcase_add_test(files, test_elf_debug);
 	tcase_add_test(files, test_elf_long_text);
 	tcase_add_test(files, test_elf_broken);
 	suite_add_tcase(suite, files);
