@@ -99,6 +99,20 @@ function lookAtModule(node, name) {
 		add(line, "native", "import " + module);
 }
 
+/* The name of a module. null: it, or a part of it, is not known. */
+function nameOfModule(node) {
+	const text = textOf(node);
+	return text?.includes("{}") ? null : text;
+}
+
+/* Of a module whose name is put together: require(__dirname + "/x") and require(path.join(__dirname, "x")) are files. */
+function lookAtMadeModule(node, name) {
+	const file = pathOf(name) ?? "";
+	add(node.loc.start.line, "dynamic", describe(node));
+	if (file.startsWith("./") && !file.includes("{}"))
+		findings.addLocalImport(node.loc.start.line, file);
+}
+
 /* What makes code of texts is given to another function: fetch(u).then((r) => r.text()).then(eval). */
 function lookAtGiven(node) {
 	const line = node.loc.start.line;
@@ -123,9 +137,9 @@ function lookAtCall(called) {
 	if (!name)
 		return;
 	if (REQUIRERS.test(name) && first) {
-		const text = textOf(first);
+		const text = nameOfModule(first);
 		if (text === null)
-			add(line, "dynamic", describe(node));
+			lookAtMadeModule(node, first);
 		else
 			lookAtModule(node, text);
 		if (text !== null && first.type !== "Literal" && first.type !== "TemplateLiteral" && first.type !== "Identifier")
@@ -289,10 +303,10 @@ function lookAt(node) {
 		lookAtModule(node, String(node.source.value));
 	else if (node.type === "NewExpression" && resolve(node.callee) === "Worker" && isDataUrl(textOf(node.arguments[0])))
 		lookAtModule(node, textOf(node.arguments[0]));
-	else if (node.type === "ImportExpression" && textOf(node.source) !== null)
-		lookAtModule(node, textOf(node.source));
+	else if (node.type === "ImportExpression" && nameOfModule(node.source) !== null)
+		lookAtModule(node, nameOfModule(node.source));
 	else if (node.type === "ImportExpression")
-		add(line, "dynamic", describe(node));
+		lookAtMadeModule(node, node.source);
 	else if (node.type === "CallExpression" || node.type === "NewExpression")
 		lookAtCall(node);
 	else if (node.type === "Literal" && typeof node.value === "string" && node.value.length < 1000 &&

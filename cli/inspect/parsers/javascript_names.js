@@ -260,6 +260,8 @@ function pathOf(node, depth = 0) {
 		return null;
 	if (name === "process.env.HOME" || name === "os.homedir()")
 		return "~";
+	if (name === "__dirname")
+		return ".";
 	if (node.type === "Identifier")
 		return paths.get(node.name) ?? textOf(node);
 	if (node.type === "CallExpression" && /^path\.(posix\.)?(join|resolve)\(\)$/.test(name ?? ""))

@@ -118,5 +118,11 @@ echo '{"main": "x.js"}' >bin/main/package.json
 looks --inspect -- node bin/a.js
 finds bin/../lib/index.js:1 bin/plain:1 bin/b.mjs:2 bin/b2.mjs:1
 grep -q 'not-looked-at: bin/main/package.json: says which file is imported' "$T/out/err" || fail "$(cat "$T/out/err")"
+# shellcheck disable=SC2016
+printf '%s\n' 'const path = require("path"), name = process.argv[2];' \
+	'require(__dirname + "/plain.js");' 'require(path.join(__dirname, "..", "lib"));' \
+	'import(`${__dirname}/b2.mjs`);' 'import(`./${name}.js`);' >bin/own.js
+looks --inspect -- node bin/own.js
+finds bin/../lib/index.js:1 bin/b2.mjs:1 bin/plain.js:1 bin/own.js:{2,3,4,5}
 looks --inspect -- node -e 'require("./lib")'
 finds lib/index.js:1
