@@ -154,7 +154,8 @@ static void rpc_handle_message(struct rpc *rpc, const json_t *message)
 	const bool id_is_valid = json_is_string(id) || json_is_integer(id);
 
 	if (!method && id_is_valid && (json_object_get(message, "result") || json_object_get(message, "error"))) {
-		if (json_is_string(id)) /* ids of requests of this side are texts */
+		/* ids of requests of this side are texts, without NUL */
+		if (json_is_string(id) && strlen(json_string_value(id)) == json_string_length(id))
 			rpc->handler.on_response(
 				rpc->handler.data, json_string_value(id),
 				json_object_get(message, "error") ? NULL : json_object_get(message, "result"));

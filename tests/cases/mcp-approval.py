@@ -72,6 +72,7 @@ def check_answers():
     # for other ids; by a request of the client's own number; without an answer: none has an effect
     client.send(id="0" * 64, result={"action": "accept", "content": {"answer": "once"}})
     client.send(id=question["id"][:-1], result={"action": "accept", "content": {"answer": "once"}})
+    client.send(id=question["id"] + "\0", result={"action": "accept", "content": {"answer": "run"}})
     client.send(id=number, result={"action": "accept", "content": {"answer": "once"}})
     client.send(id=7.5, result={})
     client.accept(question, "once")
