@@ -53,12 +53,14 @@ static void socket_close_question(struct approver *approver, struct approver_que
 	json_decref(object);
 }
 
+#define SOCKET_LINES_AT_A_TIME 16 /* then the supervisor's messages are received, also when more lines wait */
+
 static void socket_read_answers(struct approver *approver)
 {
 	const int fd = approver->options.socket_fd;
-	int r;
+	int r = 0;
 
-	while ((r = questions_read_line(fd, &approver->line)) == 1) {
+	for (unsigned i = 0; i < SOCKET_LINES_AT_A_TIME && (r = questions_read_line(fd, &approver->line)) == 1; i++) {
 		bool is_answer =
 			questions_take_answer_line(approver, NULL, &approver->line, approver->options.socket_uid);
 

@@ -30,6 +30,9 @@ ended '.stdout == "" and ([.denials[].answer] == ["no", "timeout"])'
 approver extra
 asks "socket:$T/s" -- cat "$H/a"
 ended '.denials[0].answer == "malformed"'
+approver flood once # of answers that are for no question: what the supervisor says is heard all the same
+asks "socket:$T/s" --ask-timeout 3s -- sh -c "cat '$H/a'; cat '$H/b'"
+ended '.stdout == "text b\n" and .denials[0].answer == "timeout"'
 
 # An approver that reads nothing for a while, until no message goes to it any more: all questions of that time are over
 # when it reads again, and five new ones find a place.

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 
 path, log, deeds = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -39,6 +40,16 @@ def stop(name):
             while not os.path.exists(name):
                 time.sleep(0.01)
             os.kill(int(pid), signal.SIGCONT)
+
+
+def flood():
+    """Answers that are for no question, faster than they are read."""
+    many = 100 * (json.dumps({"id": "f" * 64, "answer": "once"}) + "\n").encode()
+    try:
+        while True:
+            connection.sendall(many)
+    except OSError:
+        pass
 
 
 def read_lines():
@@ -90,6 +101,8 @@ for line in read_lines():
             say(question["id"], word)
         except BrokenPipeError:
             pass  # the run has ended meanwhile
+    elif deed == "flood":
+        threading.Thread(target=flood, daemon=True).start()
     elif deed.startswith("remember:"):
         say(question["id"], "remember", expires=deed[9:])
     else:
