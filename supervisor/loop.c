@@ -287,6 +287,17 @@ static int loop_get_shorter_wait(int one, int other)
 	return (unsigned)one < (unsigned)other ? one : other;
 }
 
+/*
+ * Whether approved calls may be performed: not while the programs are stopped, or are to stop. No descriptors are being
+ * closed then: a policy with after_read asks about nothing.
+ */
+static bool loop_may_perform_approved_calls(const struct supervisor *supervisor)
+{
+	return !supervisor->sandbox.is_filling &&
+	       !(supervisor->pause && pause_is_active(supervisor->pause)) &&
+	       !(supervisor->session && session_awaits_copies(supervisor->session));
+}
+
 /* Handles answers to questions. An approved call that has changed meanwhile is handled like a new one. */
 static int loop_serve_questions(struct supervisor *supervisor)
 {
@@ -297,8 +308,9 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	if (!dispatch->asker || supervisor->sandbox.is_filling)
 		return -1; /* an approved call is one, too; a tick comes when the file is filled */
 	watchdog_begin_notification(supervisor->watchdog);
-	wait_ms = ask_poll_open_questions(dispatch);
-	while (!supervisor->sandbox.is_filling && ask_pop_changed_question(dispatch->asker, &notification)) {
+	wait_ms = ask_poll_open_questions(dispatch, loop_may_perform_approved_calls(supervisor));
+	while (loop_may_perform_approved_calls(supervisor) &&
+	       ask_pop_changed_question(dispatch->asker, &notification)) {
 		dispatch_notification(dispatch, &notification);
 		wait_ms = 0;
 	}

@@ -200,7 +200,7 @@ static int supervise_build_parts(struct supervisor *supervisor)
 										       ask_withdraw_request});
 	if (r == 0 && sandbox->after_entries && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
-								   dispatch->copies, dispatch->egress},
+								   dispatch->copies, dispatch->egress, dispatch->asker},
 				   &dispatch->closing);
 	return r;
 }
@@ -351,7 +351,7 @@ static int supervise_begin_session(struct supervisor *supervisor)
 {
 	const struct dispatch *dispatch = &supervisor->dispatch;
 	int r = pause_create(&(const struct closing_options){&supervisor->sandbox, dispatch->tracer, dispatch->blocking,
-							     dispatch->copies, dispatch->egress},
+							     dispatch->copies, dispatch->egress, dispatch->asker},
 			     dispatch->closing, &supervisor->pause);
 
 	if (r == 0)

@@ -414,8 +414,8 @@ bool ask_continue_after_copy(struct dispatch *dispatch, uint64_t id)
 	return true;
 }
 
-/* Takes the first question that ends out of the list. NULL: none does. */
-static struct question *ask_take_ended_question(const struct dispatch *dispatch, uint64_t now_ns,
+/* Takes the first question that ends out of the list. may_perform: as ask_poll_open_questions(). NULL: none does. */
+static struct question *ask_take_ended_question(const struct dispatch *dispatch, uint64_t now_ns, bool may_perform,
 						enum ask_result *ret_word)
 {
 	struct asker *asker = dispatch->asker;
@@ -424,7 +424,8 @@ static struct question *ask_take_ended_question(const struct dispatch *dispatch,
 		struct question *question = *link;
 
 		*ret_word = ask_find_why_question_ends(dispatch, question, now_ns);
-		if (*ret_word == ASK_NO_ANSWER_YET)
+		if (*ret_word == ASK_NO_ANSWER_YET ||
+		    (!may_perform && !question->request && ask_result_allows(*ret_word)))
 			continue;
 		*link = question->next;
 		asker->open_question_count--;
@@ -433,7 +434,7 @@ static struct question *ask_take_ended_question(const struct dispatch *dispatch,
 	return NULL;
 }
 
-int ask_poll_open_questions(struct dispatch *dispatch)
+int ask_poll_open_questions(struct dispatch *dispatch, bool may_perform)
 {
 	struct asker *asker = dispatch->asker;
 	struct question *question;
@@ -450,7 +451,8 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	 * From the first one again each time: an approved connect(2) reads what egress has sent, which may withdraw any
 	 * other question, or open one.
 	 */
-	while (!dispatch->sandbox->is_filling && (question = ask_take_ended_question(dispatch, now_ns, &word)))
+	while (!dispatch->sandbox->is_filling &&
+	       (question = ask_take_ended_question(dispatch, now_ns, may_perform, &word)))
 		ask_end_question(dispatch, question, word, now_ns);
 	return asker->questions || asker->withdrawals.count > 0 ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
 }

@@ -59,8 +59,11 @@ struct egress_question;
 void ask_about_request(void *dispatch, struct egress_question *request);
 void ask_withdraw_request(void *dispatch, struct egress_question *request);
 
-/* Handles answers, deadlines and calls that have ended. Returns the milliseconds until it is due again; -1: never. */
-int ask_poll_open_questions(struct dispatch *dispatch);
+/*
+ * Handles answers, deadlines and calls that have ended. may_perform: false: the programs are stopped, so approved calls
+ * wait. Returns the milliseconds until it is due again; -1: never.
+ */
+int ask_poll_open_questions(struct dispatch *dispatch, bool may_perform);
 
 /*
  * Performs the approved call of a notification that has waited for a copy (OUTCOME_COPY_FIRST). False: it is none that

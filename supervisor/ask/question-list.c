@@ -117,3 +117,17 @@ void question_list_close(struct asker *asker, struct question *question, enum as
 	if (word == ASK_ANSWER_NO)
 		ask_note_refused_connection(asker, question, now_ns);
 }
+
+static bool question_list_has_thread(const struct question *questions, pid_t tid)
+{
+	for (const struct question *each = questions; each; each = each->next)
+		if (!each->request && (pid_t)each->notification.pid == tid)
+			return true;
+	return false;
+}
+
+bool question_list_serves_thread(const struct asker *asker, pid_t tid)
+{
+	return question_list_has_thread(asker->questions, tid) ||
+	       question_list_has_thread(asker->questions_of_changed_calls, tid);
+}

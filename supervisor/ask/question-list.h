@@ -20,4 +20,7 @@ void question_free(struct question *question);
 /* The place of the answer that holds for what has this key, and has not expired. asker->always_answer_count: none. */
 size_t question_list_find_lasting_answer(const struct asker *asker, const char *key);
 
+/* Whether a thread's call waits for an answer, or to be handled like a new one. */
+bool question_list_serves_thread(const struct asker *asker, pid_t tid);
+
 #endif

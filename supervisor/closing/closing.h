@@ -27,6 +27,7 @@ struct closing_options {
 	struct blocking *blocking;
 	struct copies *copies;
 	struct egress_client *egress; /* NULL: no network */
+	const struct asker *asker;    /* NULL: no denial is asked about */
 };
 
 /* Borrows what the options point to. 0 or -errno. */

@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/proc/stat.h"
 #include "base/proc/tree.h"
+#include "supervisor/ask/question-list.h"
 #include "supervisor/closing/private.h"
 
 #define FREEZE_TIMEOUT_NS UINT64_C(3000000000)      /* how long it may take until all threads of the run have stopped */
@@ -238,6 +239,7 @@ static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
 		     copies_serve_thread(options->copies, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
+		     (options->asker && question_list_serves_thread(options->asker, thread->tid)) ||
 		     (late && freeze_thread_waits_for_vfork_child(thread->tid))))
 			thread->state = FROZEN_STOPS_WHEN_CALL_ENDS;
 		all = all && thread->state != FROZEN_ASKED_TO_STOP;

@@ -72,6 +72,47 @@ wait "$of_session"
 $H/a
 $H/c" ] || fail "the file: $(cat "$T/kept")"
 
+# ---- while a client has the workspace, no answer changes what is in it; "stop" ends the session all the same ----
+mkdir "$T/dir"
+jq '.filesystem.ask = ["@workdir/asked*"]' "$T/p.json" >"$T/asks.json"
+cat >"$T/hold.py" <<'END'
+import array, json, os, socket, sys, time
+path, go, asked = sys.argv[1:]
+client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+client.connect(path)
+client.send(b'{"op": "workspace", "for": "checkpoint"}')
+fds = array.array("i", bytes(4))
+text, ancillary, _, _ = client.recvmsg(65536, socket.CMSG_SPACE(4))
+assert json.loads(text)["paused"], text
+fds.frombytes(ancillary[0][2])
+open(go, "w").close()
+while '"closed"' not in open(asked).read():  # the approver has passed the answer on
+    time.sleep(0.01)
+time.sleep(0.3)
+print([name for name in os.listdir("/proc/self/fd/%d" % fds[1]) if name.startswith("asked")])
+END
+for word in once stop; do
+	approver "file:$T/go=$word"
+	id=$(session create -p "$T/asks.json" -e PATH=/usr/bin:/bin --cow -w "$T/dir" --audit "$T/paused-$word" \
+		--approve "socket:$T/s" 2>"$T/err") || die "session create: $(cat "$T/err")"
+	session exec "$id" -- sh -c 'echo >asked' 2>"$T/err" &
+	waiting=$!
+	await "a question" test -e "$T/go.asked"
+	[ "$(python3 "$T/hold.py" "$T/tmp/callgate-$(id -u)/session-$id" "$T/go" "$T/asked")" = "[]" ] ||
+		fail "$word: a call was performed while its program was stopped"
+	wait "$waiting"
+	status=$?
+	if [ $word = once ]; then
+		[ $status = 0 ] || fail "afterwards: $status $(cat "$T/err")"
+		session exec "$id" -- sh -c '[ -e asked ]' || fail "afterwards: it was not performed"
+		session stop "$id"
+	fi
+	wait "$approver"
+	rm "$T/go" "$T/go.asked"
+	grep -q "\"answer\":\"$word\"" "$T/paused-$word" || fail "$word: not on record"
+	"$CALLGATE" ws discard --all >/dev/null || fail "discard"
+done
+
 # ---- one waits, the others go on; a program that is ended takes its question along; "stop" ends the session ----
 approver "file:$T/w/go=once" hang stop
 make "socket:$T/s"

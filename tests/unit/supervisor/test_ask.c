@@ -72,7 +72,7 @@ START_TEST(test_withdrawn_meanwhile)
 	client.line.fd = -1;
 	for (size_t i = 0; i < QUESTIONS; i++)
 		add_question(i, i == 1 ? ASK_ANSWER_NO : ASK_NO_ANSWER_YET);
-	ck_assert_int_eq(ask_poll_open_questions(&dispatch), ASK_ANSWER_POLL_INTERVAL_MS);
+	ck_assert_int_eq(ask_poll_open_questions(&dispatch, true), ASK_ANSWER_POLL_INTERVAL_MS);
 	ck_assert_uint_eq(asker.open_question_count, 1);
 	ck_assert_ptr_eq(asker.questions->request, &request[stays]);
 	ck_assert_ptr_null(asker.questions->next);
