@@ -53,12 +53,13 @@ static const struct approver_front *approver_choose_front(const struct approver_
 					     : &front_socket;
 }
 
-/* Reads nothing from the caller's standard input, and writes messages, if any, to standard error. */
-static bool approver_detach_stdio(void)
+/* Reads nothing from standard input. Messages go to standard error, or nowhere if the process is in the background. */
+static bool approver_detach_stdio(bool is_in_background)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	return null >= 0 && dup2(null, STDIN_FILENO) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+	return null >= 0 && dup2(null, STDIN_FILENO) == 0 && (!is_in_background || dup2(null, STDERR_FILENO) >= 0) &&
+	       dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
 static _Noreturn void approver_main(const struct approver_options *options, int channel_fd)
@@ -68,7 +69,7 @@ static _Noreturn void approver_main(const struct approver_options *options, int 
 	static const int of_terminals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
 	sigset_t none;
 
-	if (!approver || !approver_detach_stdio() || chdir("/") < 0)
+	if (!approver || !approver_detach_stdio(options->is_in_background) || chdir("/") < 0)
 		_exit(1);
 	/* Ctrl-C is meant for the run; this process ends with it */
 	if (options->terminal_fd < 0)

@@ -16,6 +16,7 @@ struct approver_options {
 	int terminal_fd;     /* the caller's terminal, opened with O_NONBLOCK; -1: it is not the front */
 	const char *command; /* the front is this command, by a shell, once a question; NULL: it is another */
 	int remembered_fd;   /* the file of --approvals; -1: none, so nothing can be remembered */
+	bool is_in_background; /* of a session: the process does not keep standard error, for which a caller may wait */
 	const char *remembered_path; /* its canonical path; NULL: it is not opened again when another one is there */
 };
 

@@ -293,8 +293,7 @@ static int loop_get_shorter_wait(int one, int other)
  */
 static bool loop_may_perform_approved_calls(const struct supervisor *supervisor)
 {
-	return !supervisor->sandbox.is_filling &&
-	       !(supervisor->pause && pause_is_active(supervisor->pause)) &&
+	return !supervisor->sandbox.is_filling && !(supervisor->pause && pause_is_active(supervisor->pause)) &&
 	       !(supervisor->session && session_awaits_copies(supervisor->session));
 }
 

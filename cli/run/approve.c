@@ -149,7 +149,8 @@ static int approve_start(struct run *run, const struct approver_options *options
 int run_start_approver(struct run *run)
 {
 	const char *where = run->options.approve;
-	struct approver_options options = {.socket_fd = -1, .terminal_fd = -1, .remembered_fd = -1};
+	struct approver_options options = {
+		.socket_fd = -1, .terminal_fd = -1, .remembered_fd = -1, .is_in_background = run->is_session};
 	int exit_code = 0;
 
 	if (run->options.approvals_file)

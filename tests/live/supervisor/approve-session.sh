@@ -42,6 +42,13 @@ question 'length == 3 and all(.[]; .shown[0] == "program: \"/usr/bin/cat\"" and
 record '.answer == "no" and .answered_how == "socket" and .program == 2'
 record '.answer == "run" and .program == 4'
 
+# ---- nothing of the session holds what the caller reads its errors from ----
+approver no
+id=$(timeout 20 cat < <(session create -p "$T/p.json" -w "$T/w" --approve "socket:$T/s" 2>&1)) ||
+	fail "its errors do not end"
+session stop "$id"
+wait "$approver"
+
 # ---- what is remembered expires in the session, too ----
 approver remember:1s no
 make "socket:$T/s" --approvals "$T/kept"
