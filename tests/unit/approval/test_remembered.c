@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,6 +111,56 @@ START_TEST(is_bounded)
 	ck_assert_int_eq(ftruncate(fd, REMEMBERED_FILE_BYTES_MAX + 1), 0);
 	ck_assert(!remembered_find(fd, &question, 100));
 	ck_assert_int_eq(add(&question, "{}", 200), -EFBIG);
+}
+END_TEST
+
+/* Puts a new file of a mode in the place of another one, as editors do. */
+static void replace(const char *path, mode_t mode, const char *text)
+{
+	_cleanup_close_ int made = -1;
+	char other[64];
+
+	(void)snprintf(other, sizeof(other), "%s.new", path);
+	made = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ck_assert_int_eq(write(made, text, strlen(text)), (ssize_t)strlen(text));
+	ck_assert_int_eq(fchmod(made, mode), 0);
+	ck_assert_int_eq(rename(other, path), 0);
+}
+
+START_TEST(follows_the_name)
+{
+	char dir[] = "/tmp/remembered-XXXXXX", path[64], text[512];
+	const char *why;
+	int file;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/file", dir);
+	file = remembered_open(path, &why);
+	ck_assert_int_ge(file, 0);
+	remembered_follow(path, &file);
+	ck_assert_uint_eq(remembered_find(file, &question, 100), 0);
+	(void)snprintf(text, sizeof(text), "{\"scope\": \"%s\", \"policy_sha256\": \"%s\", \"expires\": 200}\n",
+		       question.scope, question.policy_sha256);
+	replace(path, 0600, text);
+	remembered_follow(path, &file);
+	ck_assert_uint_eq(remembered_find(file, &question, 100), 200);
+	replace(path, 0622, text); /* others could write there */
+	remembered_follow(path, &file);
+	ck_assert_int_eq(file, -1);
+	remembered_follow(path, &file);
+	ck_assert_int_eq(file, -1);
+	replace(path, 0600, text);
+	remembered_follow(path, &file);
+	ck_assert_uint_eq(remembered_find(file, &question, 100), 200);
+	ck_assert_int_eq(unlink(path), 0);
+	remembered_follow(path, &file);
+	ck_assert_uint_eq(remembered_find(file, &question, 100), 0);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(symlink("/dev/null", path), 0);
+	remembered_follow(path, &file);
+	ck_assert_int_eq(file, -1);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
 }
 END_TEST
 
@@ -254,6 +305,7 @@ int main(void)
 	tcase_add_checked_fixture(all, make_file, close_file);
 	tcase_add_test(all, finds_what_was_added);
 	tcase_add_test(all, finds_the_latest_end);
+	tcase_add_test(all, follows_the_name);
 	tcase_add_test(all, ignores_what_is_no_answer);
 	tcase_add_test(all, is_bounded);
 	tcase_add_test(all, takes_out_what_does_not_count);
