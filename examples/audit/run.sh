@@ -19,7 +19,7 @@ done
 
 echo "== what was denied"
 "$callgate" audit show --denied "$results/new.log"
-echo "== who started whom"
+echo "== which process started which"
 "$callgate" audit show --tree "$results/new.log"
 echo "== counts, what would allow the denials, rules that were never used"
 "$callgate" audit stats -p policy.json "$results/new.log"
