@@ -99,6 +99,16 @@ struct io_go_on {
  */
 int io_copy_sparse(int from_fd, int to_fd, const struct io_go_on *go_on);
 
+/* True for an error of renameat2(2) where the file system has none of its flags, such as NFS and some by FUSE. */
+bool io_error_means_no_rename_flags(int error);
+
+/*
+ * Gives an entry a name that nothing has. Where the file system has no RENAME_NOREPLACE, it gets the name by a link,
+ * and then loses the old one; a directory may take the place of an empty one. -EEXIST: something has the name. 0 or
+ * -errno.
+ */
+int io_rename_new(int from_dirfd, const char *from, int to_dirfd, const char *to);
+
 /* Removes a directory tree, following no links; chmods directories that the owner may not write. 0 or -errno. */
 int io_remove_tree(int dirfd, const char *name);
 

@@ -33,6 +33,7 @@ libcallgate_base_a_SOURCES += \
 	base/proc/tree.c \
 	base/proc/tree.h \
 	base/remove.c \
+	base/rename.c \
 	base/sha256.c \
 	base/sha256.h \
 	base/shown.c \

@@ -14,7 +14,8 @@
 /*
  * A hostile program can nest directories far deeper than a process has descriptors or stack, so nothing here recurses.
  * Non-empty subdirectories are renamed into the top directory until that has no subdirectory. Where rename(2) fails
- * with EXDEV (in a Landlock domain), the tree is walked: down by name, and up again by "..".
+ * with EXDEV (in a Landlock domain), or has no RENAME_NOREPLACE (NFS), the tree is walked: down by name, and up again
+ * by "..".
  */
 struct removal {
 	int top_fd;                      /* the directory that is being emptied */
@@ -175,7 +176,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
 			err = removal_move_to_top_dir(removal, dirfd(dir), entry->d_name);
-		if (err == -EXDEV)
+		if (err == -EXDEV || io_error_means_no_rename_flags(err))
 			err = removal_remove_nested(dirfd(dir), entry->d_name);
 		removal_count_step_or_keep_error(removal, err);
 	}

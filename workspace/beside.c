@@ -132,7 +132,7 @@ static int beside_rename(const struct beside *beside, const char *name, const ch
 		if (r == 0 && beside_is_in_layer(beside, ret_name))
 			r = -EEXIST;
 		if (r == 0)
-			r = place_give_name(beside->dir_fd, temporary, ret_name);
+			r = io_rename_new(beside->dir_fd, temporary, beside->dir_fd, ret_name);
 	}
 	return r;
 }

@@ -157,29 +157,6 @@ int place_check_old(int dir_fd, const char *name, const struct workspace_entry *
 	return is_ctime_kept && times_compare(&st.st_ctim, &old->ctime) != 0 ? -ESTALE : 0;
 }
 
-/* Gives a directory, or anything else by a link, a name that nothing has. 0 or -errno. */
-static int place_give_name_by_link(int dir_fd, const char *temporary, const char *name)
-{
-	struct stat st;
-
-	if (fstatat(dir_fd, temporary, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return renameat(dir_fd, temporary, dir_fd, name) < 0 ? -errno : 0;
-	if (linkat(dir_fd, temporary, dir_fd, name, 0) < 0)
-		return -errno;
-	return unlinkat(dir_fd, temporary, 0) < 0 ? -errno : 0;
-}
-
-int place_give_name(int dir_fd, const char *temporary, const char *name)
-{
-	if (renameat2(dir_fd, temporary, dir_fd, name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
-		return -errno;
-	return place_give_name_by_link(dir_fd, temporary, name);
-}
-
 /* Gives an entry its name, instead of the old one. 0 or -errno. */
 static int place_rename(int dir_fd, const char *temporary, const char *name, const struct workspace_change *change)
 {
@@ -189,7 +166,7 @@ static int place_rename(int dir_fd, const char *temporary, const char *name, con
 	if (r < 0)
 		return r;
 	if (!replaces)
-		return place_give_name(dir_fd, temporary, name);
+		return io_rename_new(dir_fd, temporary, dir_fd, name);
 	return renameat(dir_fd, temporary, dir_fd, name) < 0 ? -errno : 0;
 }
 

@@ -68,13 +68,6 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 int place_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
 	       const char *other_path, const char *temporary);
 
-/*
- * Gives what has a temporary name in a directory another one, which nothing has. NFS and others have no
- * RENAME_NOREPLACE: there it gets the name by a link, and loses the temporary one; a directory may take the place of an
- * empty one. -EEXIST: something has the name. 0 or -errno.
- */
-int place_give_name(int dir_fd, const char *temporary, const char *name);
-
 /* Whether a name in a directory is still what was compared. was_renamed: by this process. 0, -ESTALE or -errno. */
 int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old, bool was_renamed);
 

@@ -33,13 +33,19 @@ static int replacement_exchange(const struct replacement *replacement)
 		       : 0;
 }
 
+/* Gives what has the temporary name the other one, which no entry has. 0 or -errno. */
+static int replacement_give_name(const struct replacement *replacement)
+{
+	return io_rename_new(replacement->dir_fd, replacement->temporary, replacement->dir_fd, replacement->name);
+}
+
 /*
  * True for an error of a file system that cannot exchange these entries: some can exchange none, and overlayfs can move
  * no directory of a lower layer.
  */
 static bool replacement_is_unsupported(int error)
 {
-	return error == -EINVAL || error == -EXDEV || error == -ENOSYS || error == -EOPNOTSUPP;
+	return error == -EXDEV || io_error_means_no_rename_flags(error);
 }
 
 int replacement_begin(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary,
@@ -92,7 +98,7 @@ int replacement_end(struct replacement *replacement, const struct workspace_chan
 		return -errno;
 	if (replacement->is_exchanged)
 		return 0;
-	r = place_give_name(replacement->dir_fd, replacement->temporary, replacement->name);
+	r = replacement_give_name(replacement);
 	replacement->is_unfinished = r < 0;
 	return r;
 }
@@ -246,7 +252,7 @@ static int replacement_recover_old(const struct workspace_layer *layer, const ch
 	int r;
 
 	if (!io_may_have_name(dir_fd, replacement->name)) /* the new one was removed since */
-		return place_give_name(replacement->dir_fd, replacement->temporary, replacement->name);
+		return replacement_give_name(replacement);
 	if (is_dir && unlinkat(dir_fd, replacement->temporary, AT_REMOVEDIR) == 0)
 		return 0; /* all that was in it is removed */
 	r = replacement_check_new(layer, dir_fd, path, replacement->name, true, false);
@@ -283,8 +289,7 @@ int replacement_recover(const struct workspace_layer *layer, const char *path, c
 	if (S_ISDIR(found.st_mode) != S_ISDIR(new.st_mode)) /* of the old and the new one, one is a directory */
 		r = replacement_recover_old(layer, path, &replacement, S_ISDIR(found.st_mode));
 	else if (is_made && !io_may_have_name(replacement.dir_fd, replacement.name))
-		r = place_give_name(replacement.dir_fd, replacement.temporary,
-				    replacement.name); /* they could not be exchanged, and the old one is removed */
+		r = replacement_give_name(&replacement); /* they could not be exchanged, and the old one is removed */
 	else
 		r = replacement_check_new(layer, replacement.dir_fd, path, temporary, is_made, true);
 	return r < 0 ? r : 1;

@@ -198,13 +198,7 @@ static int draft_rename(const char *temporary, const char *path, bool must_be_ne
 {
 	if (!must_be_new)
 		return rename(temporary, path) < 0 ? -errno : 0;
-	if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
-		return 0;
-	/* A file system without RENAME_NOREPLACE may have hard links, which never replace a file. */
-	if (errno != EINVAL || link(temporary, path) < 0)
-		return -errno;
-	(void)unlink(temporary); /* on failure the file has two names, which does no harm */
-	return 0;
+	return io_rename_new(AT_FDCWD, temporary, AT_FDCWD, path);
 }
 
 int draft_write(const struct draft *draft, const char *path, bool must_be_new)

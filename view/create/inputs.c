@@ -59,8 +59,7 @@ static int inputs_move(int from_fd, int to_fd)
 	int r = dir ? 0 : -errno;
 
 	while (r == 0 && (entry = io_read_entry(dir, &r)))
-		if (renameat2(from_fd, entry->d_name, to_fd, entry->d_name, RENAME_NOREPLACE) < 0)
-			r = -errno;
+		r = io_rename_new(from_fd, entry->d_name, to_fd, entry->d_name);
 	return r;
 }
 

@@ -275,12 +275,15 @@ static int checkpoint_make_new(struct copier *copier, const struct checkpoint_di
 static int checkpoint_publish(struct copier *copier, const struct checkpoint_dir *dirs, size_t count, int all_fd,
 			      const char *name, bool programs_live)
 {
+	int r;
+
 	/* Without the list, the next checkpoint copies all files. An old list may be of an older one of this name. */
 	for (size_t at = 0; at < count; at++)
 		if (known_files_remove(checkpoint_get_known_fd(&dirs[at], at, all_fd)) < 0)
 			return -EIO;
-	if (renameat2(all_fd, CHECKPOINT_NEW_NAME, all_fd, name, RENAME_NOREPLACE) < 0)
-		return -errno;
+	r = io_rename_new(all_fd, CHECKPOINT_NEW_NAME, all_fd, name);
+	if (r < 0)
+		return r;
 	for (size_t at = 0; at < count; at++) {
 		struct known_files *after = &copier[at].after;
 

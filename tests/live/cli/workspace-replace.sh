@@ -94,6 +94,7 @@ done
 alone='rm -r d2f; echo new >d2f'
 for inject in renameat2:error=EINVAL:when=1 renameat2:error=EINVAL; do
 	play "$alone"
+	ws diff "$id" >/dev/null # makes the layer of a copy
 	more=()
 	[ "${inject%:when=1}" != "$inject" ] || more=(-e inject=linkat:error=EIO)
 	strace -qq -o /dev/null -e trace=renameat2,linkat -e "inject=$inject" "${more[@]}" \
@@ -109,6 +110,7 @@ done
 # It has no RENAME_NOREPLACE either, as NFS.
 no_flags=(-e "trace=renameat2,unlinkat" -e inject=renameat2:error=EINVAL)
 play
+ws diff "$id" >/dev/null
 echo mine >"$W/other"
 strace -qq -o /dev/null "${no_flags[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
 { [ $? = 3 ] && [ "$(cat "$W/other")" = mine ] && [ -e "$W/other.theirs" ]; } ||
@@ -119,6 +121,7 @@ strace -qq -o "$T/trace" "${no_flags[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2
 ends "no flags" ""
 for ((n = 1; n <= 4; n++)); do
 	play
+	ws diff "$id" >/dev/null
 	strace -qq -o "$T/trace" "${no_flags[@]}" -e inject=unlinkat:signal=KILL:when=$n \
 		"$CALLGATE" ws apply "$id" >"$T/out" 2>&1 &
 	wait $! 2>/dev/null
@@ -126,10 +129,19 @@ for ((n = 1; n <= 4; n++)); do
 	ends "no flags, killed at unlinkat $n" unlinkat
 done
 
+# So it may be with that of TMPDIR: a workspace, and the copy that it is made of, can be removed nevertheless.
+WORKSPACE_COW=--cow=copy play 'mkdir -p a/b/c/d; echo x >a/b/c/d/x'
+for verb in diff discard; do
+	strace -qq -o /dev/null "${no_flags[@]}" "$CALLGATE" ws $verb "$id" >"$T/out" 2>&1
+	[ $? -le 1 ] || fail "no flags, $verb: $(cat "$T/out")"
+done
+[ -z "$(ws list)" ] || fail "no flags, discarded: $(ws list)"
+
 # A new directory that the program has nested deeper than this process may have open files is removed, too.
 # shellcheck disable=SC2016 # the inner shell's
 deep='rm f2d; mkdir f2d; cd f2d; i=0; while [ $i -lt 400 ]; do mkdir x; cd x; i=$((i + 1)); done; echo new >new'
 play "$deep"
+ws diff "$id" >/dev/null
 (
 	ulimit -n 200
 	strace -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EPERM:when=1 \
