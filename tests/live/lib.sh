@@ -35,9 +35,16 @@ if command -v gojq >/dev/null; then
 	}
 fi
 
+# fail WHAT: the test goes on. The first failure shows the ends of what was written last, where WHAT has no more of it.
 fail()
 {
+	local name text
 	echo "FAIL: $*" >&2
+	for name in err out result; do
+		[ "${live_failed:-0}" = 0 ] && [ -s "${T:-}/$name" ] || continue
+		text=$(tail -n 2 "$T/$name" | tail -c 300 | tr -c '[:print:]' ' ')
+		[[ ${*//[![:print:]]/ } == *"${text% }"* ]] || echo "     $name: $text" >&2
+	done
 	live_failed=1
 }
 
