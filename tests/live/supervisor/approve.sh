@@ -179,7 +179,7 @@ refused()
 	[ $? = 125 ] || fail "$*: not refused"
 	grep -q -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
 }
-refused 'No such file' --approve "socket:$T/none"
+refused 'there is no such socket' --approve "socket:$T/none"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/dead"
 refused 'no process listens' --approve "socket:$T/dead"
 refused 'must be socket:PATH' --approve nobody
