@@ -14,8 +14,8 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
-#include "policy/paths/libraries.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/view/no-libraries.h"
 #include "view/private.h"
 
 /* ---- a policy that grants everything ---- */
@@ -34,27 +34,6 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 	(void)path;
 	(void)len;
 	return true;
-}
-
-bool policy_hides_names(const struct policy *policy)
-{
-	(void)policy;
-	return false;
-}
-
-bool policy_hides_names_in(const struct policy *policy, const char *path)
-{
-	(void)policy;
-	(void)path;
-	return false;
-}
-
-bool policy_lists_hidden_name(const struct policy *policy, const char *path, size_t len)
-{
-	(void)policy;
-	(void)path;
-	(void)len;
-	return false;
 }
 
 bool policy_may_write(const struct policy *policy, const char *path)

@@ -44,6 +44,22 @@ net_port()
 	jq -r --arg kind "$1" '.[$kind]' "$NET/ports"
 }
 
+# net_free_port TYPE: a port that is free at this moment, as is the next one, below the kernel's own choice. TYPE:
+# STREAM or DGRAM.
+net_free_port()
+{
+	"$PYTHON" -c '
+import random, socket, sys
+while True:
+    port = random.randrange(10000, 32000)
+    try:
+        for at in port, port + 1:
+            socket.socket(type=getattr(socket, "SOCK_" + sys.argv[1])).bind(("", at))
+        print(port)
+        break
+    except OSError: pass' "$1"
+}
+
 # net_await WHAT COMMAND…: as await, and with the end of the servers' log.
 net_await()
 {

@@ -81,7 +81,7 @@ tests_unit_supervisor_test_cpu_placement_LDADD = $(CPU_LIBS)
 UNIT_TESTS += tests/unit/syscalls/test_guest
 tests_unit_syscalls_test_guest_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
-VIEW_RIG = tests/unit/view/view-rig.c tests/unit/view/view-rig.h
+VIEW_RIG = tests/unit/view/view-rig.c tests/unit/view/view-rig.h tests/unit/view/no-libraries.h
 UNIT_TESTS += tests/unit/view/test_view tests/unit/view/test_view_listings
 tests_unit_view_test_view_SOURCES = tests/unit/view/test_view.c $(VIEW_RIG)
 tests_unit_view_test_view_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
@@ -267,7 +267,8 @@ UNIT_TESTS += tests/unit/audit/test_scan
 tests_unit_audit_test_scan_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS) $(JANSSON_LIBS)
 UNIT_TESTS += tests/unit/cli/test_real
-tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
+tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c tests/unit/cli/made-tree.h cli/host/real.c \
+	cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
 tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/elf/read.c cli/inspect/findings.c \

@@ -2,16 +2,15 @@
 #ifndef CALLGATE_TESTS_OLD_KERNEL_H
 #define CALLGATE_TESTS_OLD_KERNEL_H
 
-#include <check.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "base/proc/pidinfo.h"
 #include "base/proc/map.h"
+#include "tests/unit/refuse-call.h"
 
 /* Before Linux 6.11: what the supervisor asks about processes. */
 static inline void be_old(void)
@@ -26,10 +25,8 @@ static inline void be_old(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	install_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
 /* Before Linux 5.19: WAIT_KILLABLE_RECV. An interrupt ends the wait for a response. */
@@ -43,10 +40,8 @@ static inline void be_before_5_19(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	install_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
 #endif

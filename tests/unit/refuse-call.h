@@ -8,6 +8,15 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+/* Takes the filter for this process, in addition to what it has. */
+static inline void install_filter(struct sock_filter *code, size_t count)
+{
+	struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
 /* error: the errno with which the call of this number fails. */
 static inline void refuse_call(unsigned number, unsigned error)
 {
@@ -17,10 +26,8 @@ static inline void refuse_call(unsigned number, unsigned error)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
-	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	install_filter(code, sizeof(code) / sizeof(code[0]));
 }
 
 #endif

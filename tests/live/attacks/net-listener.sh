@@ -7,15 +7,7 @@ need jq
 export LIVE_WITHOUT=netns
 cp "$SRC/tests/cases/attack-net-listener.py" "$T/home/case.py"
 for how in shutdown disconnect; do
-	port=$("$PYTHON" -c '
-import random, socket
-while True:
-    port = random.randrange(10000, 32000)
-    try:
-        socket.socket().bind(("", port))
-        print(port)
-        break
-    except OSError: pass')
+	port=$(net_free_port STREAM)
 	net_policy "{\"allow\": [{\"host\": \"other.test\", \"port\": 443}], \"listen\": [$port]}"
 	rm -f "$T/home/down"
 	timeout 100 "$PYTHON" "$T/home/case.py" host "$T/home/down" "$port" >"$T/host" 2>&1 &

@@ -6,16 +6,7 @@
 need jq
 net_servers udp
 udp=$(net_port udp)
-# One that is free at this moment, below the kernel's own choice.
-port=$("$PYTHON" -c '
-import random, socket
-while True:
-    port = random.randrange(10000, 32000)
-    try:
-        socket.socket().bind(("", port)), socket.socket().bind(("", port + 1))
-        print(port)
-        break
-    except OSError: pass')
+port=$(net_free_port STREAM)
 net_policy "{
 	\"allow\": [{\"host\": \"echo.test\", \"port\": $udp, \"proto\": \"udp\", \"private\": true},
 	{\"host\": \"other.test\", \"port\": 443, \"private\": true}],

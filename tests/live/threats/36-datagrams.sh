@@ -5,15 +5,7 @@
 need jq
 net_servers udp
 udp=$(net_port udp)
-port=$("$PYTHON" -c '
-import random, socket
-while True:
-    port = random.randrange(10000, 32000)
-    try:
-        socket.socket(type=socket.SOCK_DGRAM).bind(("", port))
-        print(port)
-        break
-    except OSError: pass')
+port=$(net_free_port DGRAM)
 net_policy "{
 	\"allow\": [{\"host\": \"echo.test\", \"port\": $udp, \"proto\": \"udp\", \"private\": true}],
 	\"resolve\": {\"echo.test\": \"127.0.0.1\"}, \"listen\": [$port]}"

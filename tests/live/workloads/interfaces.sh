@@ -7,14 +7,7 @@
 need jq ip
 mkdir "$T/w"
 cp "$SRC/tests/cases/interfaces.py" "$T/w/interfaces.py"
-port=$("$PYTHON" -c '
-import random, socket
-while True:
-    port = random.randrange(10000, 32000)
-    try:
-        print(socket.socket().bind(("", port)) or port)
-        break
-    except OSError: pass')
+port=$(net_free_port STREAM)
 net_policy "{\"allow\": [], \"listen\": [$port]}"
 if go_program interfaces-go "$SRC/tests/cases/interfaces.go"; then
 	# shellcheck disable=SC2154 # go_program sets it

@@ -14,21 +14,44 @@
 #include "cli/host/program.h"
 #include "policy/parse/load.h"
 #include "policy/paths/host-paths.h"
+#include "tests/unit/cli/made-tree.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char top[] = "/var/tmp/callgate-places-XXXXXX";
 
-static const struct {
-	const char *path, *target; /* target NULL: a directory, "": a file */
-} made[] = {
-	{"w", NULL}, {"w/dir", NULL}, {"w/dir/file", ""}, {"w/out", "../o"}, {"w/in", "dir/file"}, {"w/up", ".."},
-	{"w/chain", "out"}, {"w/denied", ""}, {"w/gone", "../o/new"}, {"o", NULL}, {"o/key", ""}, {"g", NULL},
-	{"g/a.log", "../o/key"}, {"g/b.log", "c.log"}, {"g/c.log", ""}, {"g/d.log", "plain"}, {"g/plain", ""},
-	{"mine", "o"}, {"back", "w/dir"}, {"m", NULL}, {"m/up", ".."}, {"m/w", "../w/dir"}, {"ro", NULL},
-	{"ro/out", "../o"}, {"bin", NULL}, {"bin/tool", ""}, {"w/tool", ""},
-	{"bin/script", ""}, {"bin/env", ""}, {"bin/plain", ""},
+static const struct made_entry made[] = {
+	{"w", NULL},
+	{"w/dir", NULL},
+	{"w/dir/file", ""},
+	{"w/out", "../o"},
+	{"w/in", "dir/file"},
+	{"w/up", ".."},
+	{"w/chain", "out"},
+	{"w/denied", ""},
+	{"w/gone", "../o/new"},
+	{"o", NULL},
+	{"o/key", ""},
+	{"g", NULL},
+	{"g/a.log", "../o/key"},
+	{"g/b.log", "c.log"},
+	{"g/c.log", ""},
+	{"g/d.log", "plain"},
+	{"g/plain", ""},
+	{"mine", "o"},
+	{"back", "w/dir"},
+	{"m", NULL},
+	{"m/up", ".."},
+	{"m/w", "../w/dir"},
+	{"ro", NULL},
+	{"ro/out", "../o"},
+	{"bin", NULL},
+	{"bin/tool", ""},
+	{"w/tool", ""},
+	{"bin/script", ""},
+	{"bin/env", ""},
+	{"bin/plain", ""},
 };
 
 /*
@@ -86,30 +109,13 @@ static struct policy *load_policy(struct cli_path_cache *real, const char *workd
 
 static void make_all(void)
 {
-	char path[PATH_MAX];
-
-	ck_assert_ptr_nonnull(mkdtemp(top));
-	for (size_t i = 0; i < COUNT(made); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, made[i].path);
-		if (!made[i].target)
-			ck_assert_int_eq(mkdir(path, 0700), 0);
-		else if (!*made[i].target)
-			ck_assert_int_eq(mknod(path, S_IFREG | 0700, 0), 0);
-		else
-			ck_assert_int_eq(symlink(made[i].target, path), 0);
-	}
+	made_tree_create(top, made, COUNT(made));
 }
 
 static void remove_all(void)
 {
-	char path[PATH_MAX];
-
 	ck_assert_int_eq(chdir("/"), 0);
-	for (size_t i = COUNT(made); i-- > 0;) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, made[i].path);
-		ck_assert_int_eq(remove(path), 0);
-	}
-	ck_assert_int_eq(rmdir(top), 0);
+	made_tree_remove(top, made, COUNT(made));
 }
 
 static void judge(const struct writable_places *places, enum places_path_use use, const char *path, bool allowed)

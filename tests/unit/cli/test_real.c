@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "cli/host/real.h"
+#include "tests/unit/cli/made-tree.h"
 #include "tests/unit/unit.h"
 
 static char top[] = "/tmp/callgate-real-XXXXXX";
 
-static const struct {
-	const char *path, *target; /* target NULL: a directory, "": a file */
-} made[] = {
+static const struct made_entry made[] = {
 	{"a", NULL},
 	{"a/b", NULL},
 	{"a/b/c", NULL},
@@ -80,29 +79,12 @@ static const char *const asked[] = {
 
 static void make_all(void)
 {
-	char path[PATH_MAX];
-
-	ck_assert_ptr_nonnull(mkdtemp(top));
-	for (size_t i = 0; i < COUNT(made); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, made[i].path);
-		if (!made[i].target)
-			ck_assert_int_eq(mkdir(path, 0700), 0);
-		else if (!*made[i].target)
-			ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
-		else
-			ck_assert_int_eq(symlink(made[i].target, path), 0);
-	}
+	made_tree_create(top, made, COUNT(made));
 }
 
 static void remove_all(void)
 {
-	char path[PATH_MAX];
-
-	for (size_t i = COUNT(made); i-- > 0;) {
-		(void)snprintf(path, sizeof(path), "%s/%s", top, made[i].path);
-		ck_assert_int_eq(remove(path), 0);
-	}
-	ck_assert_int_eq(rmdir(top), 0);
+	made_tree_remove(top, made, COUNT(made));
 }
 
 static void same(struct cli_path_cache *real, const char *path)

@@ -10,7 +10,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-static struct rig rig;
 static struct policy *policy;
 static struct pool *pool;
 
@@ -23,7 +22,7 @@ static void begin(const char *more)
 		"{\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"b.test\"}, {\"host\": \"a.test\", "
 		"\"port\": 22, \"proto\": \"tcp\"}, {\"host\": \"*.wild.test\"}, {\"host\": \"9.9.9.9\"}]%s}}",
 		more);
-	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "?");
+	policy = rig_load_good(text);
 	ck_assert_int_eq(pool_create(policy, &pool), 0);
 }
 
@@ -31,7 +30,6 @@ static void end(void)
 {
 	pool_free(pool);
 	policy_free(policy);
-	rig_done(&rig);
 }
 
 static const struct sockaddr *at(const char *text)

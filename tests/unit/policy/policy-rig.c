@@ -170,15 +170,25 @@ const char *rig_quote(const char *text)
 	return copy;
 }
 
-struct policy *rig_load_text(const char *text, const struct policy_cli *cli)
+static struct policy *load_or_fail(const char *text, const struct policy_cli *cli)
 {
 	struct rig rig = {0};
 	struct policy *policy = NULL;
-	int ret = rig_load(&rig, rig_quote(text), cli, &policy);
+	int ret = rig_load(&rig, text, cli, &policy);
 
 	ck_assert_msg(ret == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "no memory");
 	rig_done(&rig);
 	return policy;
+}
+
+struct policy *rig_load_good(const char *text)
+{
+	return load_or_fail(text, NULL);
+}
+
+struct policy *rig_load_text(const char *text, const struct policy_cli *cli)
+{
+	return load_or_fail(rig_quote(text), cli);
 }
 
 struct policy *rig_reload(struct policy *policy)

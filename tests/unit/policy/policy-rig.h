@@ -38,7 +38,9 @@ char *rig_make_text(const char *text);
 /* Likewise, without #N#, for a text below RIG_QUOTED_MAX bytes; it lasts for three further calls. */
 #define RIG_QUOTED_MAX 65536
 const char *rig_quote(const char *text);
-/* Loads rig_quote() of a text, which must be a good policy. */
+/* Loads a text, which must be a good policy. */
+struct policy *rig_load_good(const char *text);
+/* Likewise rig_quote() of a text. cli: may be NULL. */
 struct policy *rig_load_text(const char *text, const struct policy_cli *cli);
 /* Loads what policy_make_json() prints for a policy, which it frees: every case is checked with both. */
 struct policy *rig_reload(struct policy *policy);

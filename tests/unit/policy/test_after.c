@@ -23,17 +23,6 @@ static const char usual[] =
 	"  {\"paths\": [\"@workdir/in\"], \"then\": {\"network\": \"none\"}},"
 	"  {\"paths\": [\"/data/other\"], \"then\": {\"write\": []}}]}";
 
-static struct policy *load(const char *text)
-{
-	struct rig rig = {0};
-	struct policy *policy = NULL;
-	int ret = rig_load(&rig, text, NULL, &policy);
-
-	ck_assert_msg(ret == 0, "%s", rig.errors.count ? rig.errors.item[0].text : strerror(-ret));
-	rig_done(&rig);
-	return policy;
-}
-
 static void check_fails(const char *text, const char *message)
 {
 	struct rig rig = {0};
@@ -77,7 +66,7 @@ static void check_writing(const struct policy *policy, const char *path, const c
 
 START_TEST(test_which_read_fires)
 {
-	struct policy *policy = load(usual);
+	struct policy *policy = rig_load_good(usual);
 
 	ck_assert_uint_eq(policy_count_after_entries(policy), 3);
 	ck_assert_str_eq(policy_get_after_label(policy, 2), "p.json: after_read[2]");
@@ -101,14 +90,15 @@ END_TEST
 
 START_TEST(test_directories_that_hold_matches)
 {
-	struct policy *policy = load(usual);
+	struct policy *policy = rig_load_good(usual);
 
 	ck_assert_uint_eq(fires_below(policy, "/data"), 1 | 4 | 1); /* and "**" matches anywhere */
 	ck_assert_uint_eq(fires_below(policy, "/work"), 1 | 2);
 	ck_assert_uint_eq(fires_below(policy, "/usr/keep"), 1);
 	policy_free(policy);
-	policy = load("{\"filesystem\": {\"write\": [\"/data\"]}, \"after_read\": [{\"paths\": [\"/data/a/*.key\"], "
-		      "\"then\": {\"write\": []}}]}");
+	policy = rig_load_good(
+		"{\"filesystem\": {\"write\": [\"/data\"]}, \"after_read\": [{\"paths\": [\"/data/a/*.key\"], "
+		"\"then\": {\"write\": []}}]}");
 	ck_assert_uint_eq(fires_below(policy, "/data"), 1);
 	ck_assert_uint_eq(fires_below(policy, "/data/a"), 1);
 	ck_assert_uint_eq(fires_below(policy, "/data/a/x.key"), 1);
@@ -120,7 +110,7 @@ END_TEST
 
 START_TEST(test_writing_after)
 {
-	struct policy *policy = load(usual);
+	struct policy *policy = rig_load_good(usual);
 
 	ck_assert_uint_eq(policy_get_entries_closing_writing(policy), 1 | 4);
 	check_writing(policy, "/work/f", NULL);
@@ -144,7 +134,7 @@ END_TEST
 
 START_TEST(test_network_after)
 {
-	struct policy *policy = load(usual);
+	struct policy *policy = rig_load_good(usual);
 
 	policy_fire_after_entries(policy, 4);
 	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).is_allowed);
@@ -161,10 +151,10 @@ END_TEST
 
 START_TEST(test_show_keeps_entries)
 {
-	struct policy *policy = load(usual), *again;
+	struct policy *policy = rig_load_good(usual), *again;
 	char *text = policy_make_json(policy), *twice;
 
-	again = load(text);
+	again = rig_load_good(text);
 	ck_assert_uint_eq(policy_count_after_entries(again), 3);
 	ck_assert_uint_eq(fires(again, "/work/in/.env"), 3);
 	ck_assert_uint_eq(fires(again, "/usr/lib/keys"), 1);
@@ -184,7 +174,7 @@ END_TEST
 
 static enum diff_direction compare(const char *one, const char *other, size_t *ret_count)
 {
-	struct policy *first = load(one), *second = load(other);
+	struct policy *first = rig_load_good(one), *second = rig_load_good(other);
 	enum diff_direction direction = DIFF_NEUTRAL;
 	struct policy_diff diff;
 
@@ -246,9 +236,10 @@ END_TEST
 
 START_TEST(test_warnings_and_disabled)
 {
-	struct policy *policy = load("{" WRITABLE ", \"after_read\": [{\"paths\": [\"/data/a\"], \"then\": {\"write\": "
-				     "[\"/data/b\", \"/usr/c\", \"@scratch\"]}}, {\"paths\": [\"/data/b\"], "
-				     "\"disabled\": \"not yet\", \"then\": {\"network\": \"none\"}}]}");
+	struct policy *policy =
+		rig_load_good("{" WRITABLE ", \"after_read\": [{\"paths\": [\"/data/a\"], \"then\": {\"write\": "
+			      "[\"/data/b\", \"/usr/c\", \"@scratch\"]}}, {\"paths\": [\"/data/b\"], "
+			      "\"disabled\": \"not yet\", \"then\": {\"network\": \"none\"}}]}");
 	size_t count;
 	const char *const *warning = policy_get_warnings(policy, &count);
 
@@ -258,7 +249,7 @@ START_TEST(test_warnings_and_disabled)
 	ck_assert_uint_eq(policy_count_after_entries(policy), 1);
 	ck_assert_uint_eq(fires(policy, "/data/b"), 0);
 	policy_free(policy);
-	policy = load("{}");
+	policy = rig_load_good("{}");
 	ck_assert_uint_eq(policy_count_after_entries(policy), 0);
 	policy_fire_after_entries(policy, 1);
 	ck_assert_uint_eq(policy_get_fired_after_entries(policy), 0);

@@ -27,14 +27,11 @@ START_TEST(test_may_write)
 		{"/srv", false},      {"/data", true},       {"/data/a", true},     {"/data/a/b", true},
 		{"/work", true},      {"/work/x", true},     {"/nowhere", false},
 	};
-	struct rig rig = {0};
-	struct policy *policy;
+	struct policy *policy = rig_load_good(text);
 
-	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++)
 		ck_assert_msg(policy_may_write(policy, question[i].path) == question[i].may, "%s", question[i].path);
 	policy_free(policy);
-	rig_done(&rig);
 }
 END_TEST
 
@@ -67,11 +64,9 @@ START_TEST(test_writable_below)
 		{"/usr/share", false, ""},        {"/srv", false, ""},        {"/data", true, ""},
 		{"/data/a", true, ""},            {"/work", true, ""},        {"/nowhere", false, ""},
 	};
-	struct rig rig = {0};
-	struct policy *policy;
+	struct policy *policy = rig_load_good(text);
 	char found[FOUND_BYTES] = "";
 
-	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
 		found[0] = '\0';
 		ck_assert_msg(policy_may_write_in_dir(policy, question[i].path) == question[i].may_write_in, "%s",
@@ -83,7 +78,6 @@ START_TEST(test_writable_below)
 	ck_assert_int_eq(policy_visit_writable_below(policy, "/", stop_at_path, found), -EIO);
 	ck_assert_ptr_eq(strchr(found, ' '), strrchr(found, ' ')); /* one call */
 	policy_free(policy);
-	rig_done(&rig);
 }
 END_TEST
 
@@ -104,17 +98,14 @@ static int visit(void *ctx, const char *path)
 START_TEST(test_each_deny)
 {
 	struct seen all = {0}, stopped = {.answer = -EIO};
-	struct rig rig = {0};
-	struct policy *policy;
+	struct policy *policy = rig_load_good(text);
 
-	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 	ck_assert_int_eq(policy_visit_denied_paths(policy, visit, &all), 0);
 	ck_assert_uint_eq(all.calls, 2); /* globs are left out */
 	ck_assert_uint_eq(all.known, 2); /* with canonical names */
 	ck_assert_int_eq(policy_visit_denied_paths(policy, visit, &stopped), -EIO);
 	ck_assert_uint_eq(stopped.calls, 1);
 	policy_free(policy);
-	rig_done(&rig);
 }
 END_TEST
 
@@ -161,14 +152,12 @@ START_TEST(test_each_private)
 		"{\"filesystem\": {\"public\": [\"/etc\"], \"read\": [\"/etc/b\", \"/etc/c/d\", \"/etc/e/*.c\"],"
 		" \"private\": [\"/etc/a\", \"/etc/b\", \"/etc/c\", \"/etc/e\", \"/etc/**/*.key\"]}}";
 	struct hidden_list list = {0};
-	struct rig rig = {0};
 	struct policy *policy;
 
-	ck_assert_int_eq(rig_load(&rig, with_grants, NULL, &policy), 0);
+	policy = rig_load_good(with_grants);
 	ck_assert_int_eq(policy_visit_denied_paths(policy, list_name, &list), 0);
 	ck_assert_str_eq(list.text, "/etc/a\n");
 	policy_free(policy);
-	rig_done(&rig);
 }
 END_TEST
 
@@ -201,14 +190,12 @@ START_TEST(test_each_hidden)
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
 		char *json = rig_make_text(question[i].text);
 		struct hidden_list list = {0};
-		struct rig rig = {0};
 		struct policy *policy;
 
-		ck_assert_msg(rig_load(&rig, json, NULL, &policy) == 0, "%s", json);
+		policy = rig_load_good(json);
 		ck_assert_int_eq(policy_visit_hidden_paths(policy, list_hidden, &list), 0);
 		ck_assert_msg(strcmp(list.text, question[i].hidden) == 0, "%s: %s", json, list.text);
 		policy_free(policy);
-		rig_done(&rig);
 		free(json);
 	}
 }
@@ -219,16 +206,13 @@ START_TEST(test_stop_each_hidden)
 {
 	for (int stop = -1; stop <= 1; stop++) {
 		struct hidden_list list = {.left = 2, .answer = stop};
-		struct rig rig = {0};
-		struct policy *policy;
+		struct policy *policy = rig_load_good(text);
 
-		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
 		ck_assert_int_eq(policy_visit_hidden_paths(policy, list_hidden, &list), stop);
 		ck_assert_str_eq(list.text, stop == 0 ? "/srv/key: deny[0]\n/vault/keys: deny[1]\n"
 							"/home/u/.ssh: deny[1]\n/ glob: deny[2]\n/srv glob: deny[3]\n"
 						      : "/srv/key: deny[0]\n/vault/keys: deny[1]\n");
 		policy_free(policy);
-		rig_done(&rig);
 	}
 }
 END_TEST
@@ -252,13 +236,11 @@ START_TEST(test_sees_whole)
 	};
 
 	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
-		struct rig rig = {0};
 		struct policy *policy;
 
-		ck_assert_int_eq(rig_load(&rig, question[i].text, NULL, &policy), 0);
+		policy = rig_load_good(question[i].text);
 		ck_assert_msg(policy_grants_only_whole_trees(policy) == question[i].whole, "%s", question[i].text);
 		policy_free(policy);
-		rig_done(&rig);
 	}
 }
 END_TEST

@@ -11,16 +11,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-static struct policy *load_text(const char *text)
-{
-	struct rig rig = {0};
-	struct policy *policy;
-
-	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
-	rig_done(&rig);
-	return policy;
-}
-
 /* Order, layout, and what is dropped; comments stay. */
 START_TEST(test_layout)
 {
@@ -128,7 +118,7 @@ static const struct {
 
 START_TEST(test_setting)
 {
-	struct policy *first = load_text(settings[_i].first), *second = load_text(settings[_i].second);
+	struct policy *first = rig_load_good(settings[_i].first), *second = rig_load_good(settings[_i].second);
 	struct policy_diff diff;
 
 	ck_assert_int_eq(policy_diff(first, second, &diff), 0);
@@ -192,7 +182,7 @@ static const struct {
 
 START_TEST(test_example)
 {
-	struct policy *const policy[2] = {load_text(examples[_i].first), load_text(examples[_i].second)};
+	struct policy *const policy[2] = {rig_load_good(examples[_i].first), rig_load_good(examples[_i].second)};
 	struct policy_diff diff;
 	bool found = false;
 
@@ -219,8 +209,8 @@ START_TEST(test_cut)
 		len += (size_t)snprintf(first + len, sizeof(first) - len, ",\"/**/n%u/**/m%u\"", i, i);
 	(void)snprintf(second, sizeof(second), "%s]}}", first);
 	(void)snprintf(first + len, sizeof(first) - len, ",\"/y\"]}}");
-	policy[0] = load_text(first);
-	policy[1] = load_text(second);
+	policy[0] = rig_load_good(first);
+	policy[1] = rig_load_good(second);
 	ck_assert_int_eq(policy_diff(policy[0], policy[1], &diff), 0);
 	ck_assert(diff.cut);
 	ck_assert_uint_ge(diff.witness_count, 1);

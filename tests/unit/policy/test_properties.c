@@ -218,16 +218,6 @@ START_TEST(test_show_round_trip)
 }
 END_TEST
 
-static struct policy *load_text(const char *text)
-{
-	struct rig rig = {0};
-	struct policy *policy;
-
-	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
-	rig_done(&rig);
-	return policy;
-}
-
 /* True when a rule with this label matches the question. */
 static bool label_matches(const struct policy *policy, const struct policy_question *question, const char *label)
 {
@@ -292,7 +282,7 @@ START_TEST(test_format)
 	     *shuffled_text;
 
 	ck_assert_str_eq(once, twice);
-	again = load_text(once);
+	again = rig_load_good(once);
 	check_empty(policy, again, once);
 	json_object_del(json, "network"); /* whose rules keep their order */
 	json_object_del(json_object_get(json, "filesystem"), "redirect");

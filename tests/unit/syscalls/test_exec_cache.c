@@ -13,7 +13,6 @@
 #define LOADER "/lib64/ld-test.so.1"
 
 static const char *const own_loaders[] = ELF_LOADERS;
-static struct rig rig;
 static struct policy *policy;
 static struct sandbox sandbox;
 static struct call *call;
@@ -38,7 +37,7 @@ static void setup(void)
 		" \"write\": [\"/rw\"]}}";
 	static ino_t ino = 1000;
 
-	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+	policy = rig_load_good(text);
 	sandbox = (struct sandbox){.policy = policy};
 	call = calloc(1, sizeof(*call));
 	ck_assert_ptr_nonnull(call);
@@ -54,7 +53,6 @@ static void teardown(void)
 {
 	free(call);
 	policy_free(policy);
-	rig_done(&rig);
 }
 
 static bool kept(void)
@@ -101,7 +99,7 @@ END_TEST
 /* By another mount it may be not executable, and may have another name. */
 START_TEST(knows_its_mount)
 {
-	struct mount other = {.flags = 0};
+	static const struct mount other = {.flags = 0};
 
 	ck_assert(kept());
 	place.mount = &other;

@@ -24,7 +24,6 @@ static const char text[] =
 	"\"deny\": [{\"host\": \"127.0.0.9\"}],"
 	"\"listen\": [8000], \"proxy\": true}}";
 
-static struct rig rig;
 static struct policy *policy;
 static struct pool *pool;
 static struct inet *inet;
@@ -44,7 +43,7 @@ static void set_up(bool own_netns)
 	struct inet_options options = {
 		.has_own_netns = own_netns, .listener_port = 40000, .dns_port = 5353, .sink_port = 9};
 
-	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+	policy = rig_load_good(text);
 	ck_assert_int_eq(pool_create(policy, &pool), 0);
 	ck_assert_int_eq(inet_pton(AF_INET, own_netns ? "127.0.0.1" : "127.7.8.10", &options.loopback), 1);
 	options.policy = policy;
@@ -69,7 +68,6 @@ static void tear_down(void)
 	inet_free(inet);
 	pool_free(pool);
 	policy_free(policy);
-	rig_done(&rig);
 }
 
 /* "api.test": its synthetic address; "own": the run's; "unknown": one that was not given out; else a literal. */

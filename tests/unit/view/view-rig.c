@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
-#include "policy/paths/libraries.h"
+#include "tests/unit/view/no-libraries.h"
 
 struct view_rig view_rig;
 
@@ -43,27 +43,6 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 {
 	(void)policy;
 	return path_is_below(path, "/globs") && !memchr(path, '.', len);
-}
-
-bool policy_hides_names(const struct policy *policy)
-{
-	(void)policy;
-	return false;
-}
-
-bool policy_hides_names_in(const struct policy *policy, const char *path)
-{
-	(void)policy;
-	(void)path;
-	return false;
-}
-
-bool policy_lists_hidden_name(const struct policy *policy, const char *path, size_t len)
-{
-	(void)policy;
-	(void)path;
-	(void)len;
-	return false;
 }
 
 bool policy_may_write(const struct policy *policy, const char *path)
