@@ -317,18 +317,23 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	return wait_ms;
 }
 
-/* Handles the calls again that have waited for a copy. While programs are paused, their calls must not go on. */
-static void loop_handle_calls_again(struct supervisor *supervisor)
+/*
+ * Handles the first call again that has waited for a copy. One a turn: each may copy a file by itself now that is not
+ * large, and the limits are looked at between. While programs are paused, their calls must not go on. 0: there may be
+ * another one; -1: there is none.
+ */
+static int loop_handle_call_again(struct supervisor *supervisor)
 {
 	struct dispatch *dispatch = &supervisor->dispatch;
 	struct copies_ended ended;
 
-	while (!(dispatch->closing && closing_has_waiting_call(dispatch->closing)) &&
-	       !(supervisor->pause && pause_is_active(supervisor->pause)) && copies_pop(dispatch->copies, &ended)) {
-		watchdog_begin_notification(supervisor->watchdog);
-		dispatch_after_copy(dispatch, &ended);
-		watchdog_end_notification(supervisor->watchdog);
-	}
+	if ((dispatch->closing && closing_has_waiting_call(dispatch->closing)) ||
+	    (supervisor->pause && pause_is_active(supervisor->pause)) || !copies_pop(dispatch->copies, &ended))
+		return -1;
+	watchdog_begin_notification(supervisor->watchdog);
+	dispatch_after_copy(dispatch, &ended);
+	watchdog_end_notification(supervisor->watchdog);
+	return 0;
 }
 
 /* Handles all work that is due, except limits. Returns the milliseconds until more is due; -1: nothing is. */
@@ -345,7 +350,8 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	copies_collect(supervisor->dispatch.copies);
 	if (supervisor->session)
 		session_answer_waiting_clients(supervisor->session);
-	loop_handle_calls_again(supervisor); /* first: an approved call may have become another one */
+	/* first: an approved call may have become another one */
+	wait_ms = loop_get_shorter_wait(wait_ms, loop_handle_call_again(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));

@@ -217,6 +217,22 @@ def full():
     assert set(failed) == {errno.ENOSPC}, failed
     assert len([number for number in calls if number > 0]) > 100, len(calls)
 
+def flipped():
+    """Calls that wait lead to other files when they are judged again, which are copied in the calls. Others go on."""
+    ended, calls = [], 0
+    threads = [threading.Thread(target=lambda i=i: ended.append(os.chmod('L%d' % i, 0o600))) for i in range(60)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    for i in range(60):
+        os.symlink('m%d' % i, 'M')
+        os.rename('M', 'L%d' % i)
+    while len(ended) < len(threads):
+        os.stat('.')
+        calls += len(ended) > 0
+        time.sleep(0.002)
+    assert os.stat('m59').st_mode & 0o777 == 0o644 or calls > 10, calls
+
 def names():
     """Files of two names, many at once."""
     together(*[lambda i=i: os.chmod('f%d' % i, 0o600) for i in range(18)])
@@ -229,6 +245,17 @@ for what in modes exchange flip running watched many unlinked overwritten emptie
 	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "$what: $(told)"
 	discard_all
 done
+
+head -c 4M /dev/zero | tr '\0' x >"$W/m0"
+ln -s D "$W/L0"
+for ((i = 1; i < 60; i++)); do
+	ln "$W/m0" "$W/m$i"
+	ln -s D "$W/L$i"
+done
+cow --pids 2000 -- "$PYTHON" "$T/program.py" flipped
+[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "flipped: $(told)"
+rm "$W"/m* "$W"/L*
+discard_all
 
 # limits.disk
 used() { du -s -B1M "$TMPDIR/callgate-$(id -u)"/workspaces/*/0/upper | cut -f 1; }
