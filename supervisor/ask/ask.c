@@ -14,6 +14,7 @@
 #include "supervisor/ask/question-list.h"
 #include "supervisor/ask/request.h"
 #include "supervisor/dispatch-call.h"
+#include "supervisor/outcome.h"
 #include "syscalls/exec/execve.h"
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
@@ -252,8 +253,8 @@ static bool ask_was_connection_just_refused(struct asker *asker, const struct ca
 }
 
 /*
- * Makes the denied call dispatch->call again. Looks its task up again, because the pointer was valid only until the
- * second judgement looked the task up.
+ * Makes the denied call dispatch->call again, and frees the other one. Looks its task up again, because the pointer was
+ * valid only until the second judgement looked the task up.
  */
 static void ask_restore_denied_call(struct dispatch *dispatch, struct call *denied)
 {
@@ -263,8 +264,10 @@ static void ask_restore_denied_call(struct dispatch *dispatch, struct call *deni
 	denied->task = task_table_find_task(dispatch->sandbox->tree, denied->tid);
 	if (!denied->task) {
 		denied->task = other->task;
+		outcome_release(&denied->outcome); /* a copy that it was to wait for */
 		(void)call_end_without_response(denied);
 	}
+	outcome_release(&other->outcome); /* the plan of an exec that is not asked about */
 	free(other);
 }
 

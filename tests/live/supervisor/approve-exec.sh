@@ -238,4 +238,35 @@ for what in argument variable; do
 	approver=
 	ended '(.stdout | test("evil") | not)'
 done
+
+# The name changes between the two judgements of an exec, so that nothing is asked: the supervisor keeps nothing of it.
+printf '#!/bin/sh\n' | tee "$T/w/bin/run-a" >"$T/w/bin/run-b"
+chmod 755 "$T/w/bin/run-a" "$T/w/bin/run-b"
+cp "$CASES/cases-threat" "$T/w/"
+sed -i 's|"@workdir/bin",|"@workdir/cases-threat", &|' "$T/p.json"
+asks command:true -- "$T/w/cases-threat" flip-exec 4 "$T/w/bin/run-a" "$T/w/bin/run-b" &
+run=$!
+# shellcheck disable=SC2317 # called by awaited
+finds_program()
+{
+	local found
+
+	while read -r found; do
+		has_line "${found%/*}/comm" '^cases-threat' || continue
+		supervisor=$(awk '{print $4}' "${found%/*}/stat" 2>/dev/null)
+		[ -n "$supervisor" ] && return
+	done < <(grep -lsaxzF -- "$T/w/bin/run-b" /proc/[0-9]*/cmdline)
+	return 1
+}
+awaited finds_program || die "no program: $(cat "$T/err")"
+sleep 1
+first=$(awk '/^RssAnon/ { print $2 }' "/proc/$supervisor/status")
+last=$first
+while now=$(awk '/^RssAnon/ { print $2 }' "/proc/$supervisor/status" 2>/dev/null) && [ -n "$now" ]; do
+	last=$now
+	sleep 0.1
+done
+wait $run
+ended '.calls.by_syscall.execve > 0 and .calls.approved == 0'
+[ $((last - first)) -le 500 ] || fail "the supervisor has grown from $first KiB to $last KiB"
 echo "answers, scripts, names, arguments and contents that change"
