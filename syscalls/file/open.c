@@ -289,7 +289,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		return;
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit_bytes(call, 0) < 0 ||
-		    disk_count_copy(call, 0, *pin, empties ? DISK_EMPTIES : DISK_COPIES) < 0 ||
+		    disk_count_copy(call, 0, *pin, empties ? DISK_EMPTIES : DISK_OPENS) < 0 ||
 		    disk_watch_file(call, *pin, false) < 0 || file_record_before_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {

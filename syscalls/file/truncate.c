@@ -61,7 +61,7 @@ void sys_truncate(struct call *call)
 
 	if (fd < 0 ||
 	    (!(length == 0 && filling_find_emptied(call, fd, &emptied)) && filling_complete_file(call, fd, true) < 0) ||
-	    disk_count_copy(call, 0, fd, DISK_COPIES) < 0 || disk_watch_file(call, fd, false) < 0 ||
+	    disk_count_copy(call, 0, fd, DISK_OPENS) < 0 || disk_watch_file(call, fd, false) < 0 ||
 	    file_record_before_change(call, 0) < 0)
 		return;
 	r = truncate(io_proc_fd_path(fd).path, length);

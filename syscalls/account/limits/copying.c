@@ -146,7 +146,7 @@ static bool copying_tries_next(int r)
 
 /*
  * Has the overlay copy the file of fd, which stays as it is but for its time of change. 0; -EINTR; or -errno: that of
- * the copy, or this process may not change the file. is_moved: copying_begin().
+ * the copy, or this process may not change the file. is_moved: by DISK_MOVES.
  */
 static int copying_try(int fd, bool is_moved)
 {
@@ -182,7 +182,7 @@ struct copying_work {
 	struct call_work work;
 	struct sandbox *sandbox; /* borrowed */
 	struct stat first;       /* of the file, before it is copied */
-	bool is_moved;           /* copying_begin() */
+	bool is_moved;           /* by DISK_MOVES */
 	int error;               /* 0, or -errno with which the file could not be copied */
 	copying_count_fn *count; /* NULL: the copy does not count */
 };
@@ -273,14 +273,20 @@ int copying_await(struct call *call, int fd, const char *name)
 	return -1;
 }
 
-int copying_begin(struct call *call, int fd, bool is_moved, copying_count_fn *count)
+bool copying_may_write(int fd)
 {
+	return faccessat(fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno != EACCES;
+}
+
+int copying_begin(struct call *call, int fd, enum disk_copying how, copying_count_fn *count)
+{
+	const bool is_moved = how == DISK_MOVES;
 	struct sandbox *sandbox = call->sandbox;
 	const struct copied_file *noted;
 	struct stat status;
 
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < COPYING_QUICK_BYTES ||
-	    !copying_may_be_made(fd))
+	    !copying_may_be_made(fd) || (how == DISK_OPENS && !copying_may_write(fd)))
 		return 0;
 	if (call->fill_error < 0)
 		return call_fail(call, call->fill_error);

@@ -18,6 +18,14 @@ struct disk;
 /* Counts a copied file for limits.disk. */
 typedef void copying_count_fn(struct disk *disk, int fd);
 
+/* How a call makes an overlay copy a file. */
+enum disk_copying {
+	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
+	DISK_MOVES,   /* the same, by a call for which the run needs no right to the file itself: rename(2) */
+	DISK_OPENS,   /* the same, by a call that fails if the run may not write the file: then nothing is copied */
+	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
+};
+
 #define COPIED_FILES_MAX 64u
 #define COPYING_QUICK_BYTES (64 * 1024)    /* the copy of a smaller file is not timed */
 #define COPYING_INLINE_BYTES_MAX (8 << 20) /* a larger file is copied by a worker thread */
@@ -40,12 +48,15 @@ struct copied_files {
 
 /*
  * To be called before a call changes the file of fd (which may be O_PATH), opens it for writing, or gives it another
- * name, and before the call's record is written. is_moved: the call succeeds without a right to the file itself.
- * count: called with what a worker has copied; may be NULL. 0; or -1 with OUTCOME_COPY_FIRST, or with the call failed:
- * a worker could not copy the file. If the file is copied in the call itself, the watchdog does not interrupt that: the
- * copy would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c), and the call would fail with EINTR.
+ * name, and before the call's record is written. count: called with what a worker has copied; may be NULL. 0; or -1
+ * with OUTCOME_COPY_FIRST, or with the call failed: a worker could not copy the file. If the file is copied in the call
+ * itself, the watchdog does not interrupt that: the copy would be lost (ovl_copy_up_file() in fs/overlayfs/copy_up.c),
+ * and the call would fail with EINTR.
  */
-int copying_begin(struct call *call, int fd, bool is_moved, copying_count_fn *count);
+int copying_begin(struct call *call, int fd, enum disk_copying how, copying_count_fn *count);
+
+/* False when opening the file of fd (which may be O_PATH) for writing fails with EACCES. */
+bool copying_may_write(int fd);
 
 /*
  * To be called before a call removes the name of a file, empties it or links it. The kernel makes the call wait while
@@ -56,7 +67,7 @@ int copying_await(struct call *call, int fd, const char *name);
 
 /*
  * Has the overlay copy the file of fd now, and returns its new status in *status. 0, or -errno: the copy has failed, or
- * this process may not change the file. is_moved: as above.
+ * this process may not change the file. is_moved: by DISK_MOVES.
  */
 int copying_copy_now(struct copied_files *files, int fd, bool is_moved, struct stat *status);
 

@@ -119,13 +119,15 @@ int disk_count_copy(struct call *call, unsigned i, int fd, enum disk_copying how
 	if (copying_await(call, fd, "") < 0)
 		return -1;
 	counts = disk_copy_is_to_count(call, i, fd, &status, &in_memory);
+	if (counts && (how == DISK_OPENS || how == DISK_EMPTIES) && !copying_may_write(fd))
+		return 0; /* the call fails */
 	/* A file of several names is copied now: its number is then its own, and not that of the other names. */
 	if (counts && (how != DISK_EMPTIES || status.st_nlink > 1))
 		bytes = (uint64_t)status.st_blocks * 512;
 	if (counts && disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
 		return -1;
 	if ((how != DISK_EMPTIES || (counts && status.st_nlink > 1)) &&
-	    copying_begin(call, fd, how == DISK_MOVES, counts ? disk_count_copied_file : NULL) < 0)
+	    copying_begin(call, fd, how, counts ? disk_count_copied_file : NULL) < 0)
 		return -1;
 	if (!counts)
 		return 0;

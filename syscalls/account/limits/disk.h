@@ -77,13 +77,6 @@ void disk_give_back_bytes(const struct call *call, uint64_t bytes);
  */
 int disk_watch_file(struct call *call, int fd, bool made);
 
-/* How a call makes an overlay copy a file. */
-enum disk_copying {
-	DISK_COPIES,  /* as a whole: a worker copies a large one first (copying_begin()), also without a limit */
-	DISK_MOVES,   /* the same, by a call for which the run needs no right to the file itself: rename(2) */
-	DISK_EMPTIES, /* the call empties the file while it opens it, so nothing is copied */
-};
-
 /*
  * To be called before a call changes the object of fd (which may be O_PATH), whose place is call->resolved_place[i],
  * also if it changes no content, and before the call's record is written. A file of an overlay of the run counts whole:

@@ -199,6 +199,16 @@ def foreign():
     go_on(lambda: not rename.is_alive())
     assert os.path.exists('E')
 
+def closed():
+    """A file of the user's own that may not be opened for writing is not copied for that."""
+    for change in [lambda: os.open('f0', os.O_WRONLY), lambda: os.open('f0', os.O_RDWR | os.O_TRUNC),
+                   lambda: os.truncate('f0', 5)]:
+        try:
+            change()
+            assert False
+        except OSError as error:
+            assert error.errno == errno.EACCES, error
+
 def full():
     """A copy for which there is no room fails as natively, and others go on meanwhile."""
     calls, failed = [], []
@@ -256,6 +266,13 @@ cow --pids 2000 -- "$PYTHON" "$T/program.py" flipped
 [ "$(jq -r .stdout "$T/result")" = "done" ] || fail "flipped: $(told)"
 rm "$W"/m* "$W"/L*
 discard_all
+
+for option in 5M 1G none; do
+	cow --disk $option -- "$PYTHON" "$T/program.py" closed
+	[ "$(jq -r .stdout "$T/result")" = "done" ] || fail "closed, $option: $(told)"
+	[ -z "$(find "$TMPDIR/callgate-$(id -u)"/workspaces/*/0/upper -name f0)" ] || fail "closed, $option: copied"
+	discard_all
+done
 
 # limits.disk
 used() { du -s -B1M "$TMPDIR/callgate-$(id -u)"/workspaces/*/0/upper | cut -f 1; }
