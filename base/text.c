@@ -90,13 +90,13 @@ size_t text_put_json_unicode_escape(char *out, uint32_t point)
 	return 6;
 }
 
-/* Writes a byte as "\\xHH", which a JSON reader decodes to \xHH. */
+/* Writes a byte as \xHH. */
 static size_t text_put_hex_escaped_byte(char *out, unsigned char byte)
 {
-	memcpy(out, "\\\\x", 3);
-	out[3] = text_hex[byte >> 4];
-	out[4] = text_hex[byte & 15];
-	return 5;
+	memcpy(out, "\\x", 2);
+	out[2] = text_hex[byte >> 4];
+	out[3] = text_hex[byte & 15];
+	return 4;
 }
 
 static size_t text_put_ascii_escaped_for_json(char *out, unsigned char byte)
@@ -133,6 +133,7 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size == 0) {
 			size = 1;
+			*out++ = '\\'; /* a JSON reader decodes "\\xHH" to \xHH */
 			out += text_put_hex_escaped_byte(out, at[i]);
 		} else if (text_is_invisible(point)) {
 			out += text_put_json_unicode_escape(out, point);
@@ -156,10 +157,7 @@ size_t text_escape_backslashes(char *out, const char *bytes, size_t len)
 		size = byte < 0x80 ? 1 : text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size == 0 || byte == '\0') {
 			size = 1;
-			*out++ = '\\';
-			*out++ = 'x';
-			*out++ = text_hex[byte >> 4];
-			*out++ = text_hex[byte & 15];
+			out += text_put_hex_escaped_byte(out, byte);
 			continue;
 		}
 		if (byte == '\\')
@@ -168,6 +166,13 @@ size_t text_escape_backslashes(char *out, const char *bytes, size_t len)
 		out += size;
 	}
 	return (size_t)(out - start);
+}
+
+char *text_copy_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
 }
 
 char *text_format(const char *format, ...)

@@ -73,6 +73,9 @@ bool text_is_utf8(const char *text, size_t len);
 /* As asprintf(3), but returns the text. Owned; NULL: out of memory, with errno. */
 __attribute__((format(printf, 1, 2))) char *text_format(const char *format, ...);
 
+/* What is before the last "/" of a path: "/" of "/name"; "." if there is no "/". Owned; NULL: out of memory. */
+char *text_copy_directory(const char *path);
+
 /*
  * Copies a text. Of one that is longer than bytes_max, at least 64, only the beginning is copied, up to the end of a
  * character, and "… [N bytes]" takes the place of the rest: together at most bytes_max. Owned; NULL: out of memory.

@@ -34,7 +34,7 @@
 static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	_cleanup_free_ char *dir = text_copy_directory(path);
 	_cleanup_close_ int parent = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1, fd = -1;
 	struct stat st;
 

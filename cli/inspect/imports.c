@@ -28,9 +28,9 @@ char *inspect_imports_get_directory(const char *path, const char *found)
 	/* of a session, the path is that of a descriptor, and in `found` links are followed already */
 	const bool is_link = path && strncmp(path, "/proc/", strlen("/proc/")) != 0 && lstat(path, &status) == 0 &&
 			     S_ISLNK(status.st_mode) && realpath(path, real);
-	const char *name = is_link ? real : found, *slash = name ? strrchr(name, '/') : NULL;
+	const char *name = is_link ? real : found;
 
-	return slash ? strndup(name, slash > name ? (size_t)(slash - name) : 1) : strdup(".");
+	return text_copy_directory(name ? name : "");
 }
 
 /* ---- names that are to be followed ---- */

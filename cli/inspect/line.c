@@ -295,10 +295,7 @@ static int line_follow_command(struct inspect_program *inspection, const struct 
 static int line_follow_commands(struct inspect_program *inspection, const struct inspect_line *line, const char *script,
 				const char *path)
 {
-	const char *const slash = path ? strrchr(path, '/') : NULL;
-	_cleanup_free_ char *directory = slash  ? strndup(path, slash > path ? (size_t)(slash - path) : 1)
-					 : path ? strdup(".")
-						: NULL;
+	_cleanup_free_ char *directory = path ? text_copy_directory(path) : NULL;
 	_cleanup_list_ struct cli_list commands = inspection->commands;
 	const char *const script_before = inspection->script, *const own_before = inspection->own_directory;
 	const unsigned line_before = inspection->script_line;

@@ -274,6 +274,20 @@ START_TEST(test_nearest)
 }
 END_TEST
 
+START_TEST(test_directory)
+{
+	static const struct escape_case paths[] = {{"/a/b", "/a"}, {"/a", "/"}, {"/", "/"}, {"a/b", "a"},
+						   {"a", "."},     {"", "."},   {"a/", "a"}};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char *directory = text_copy_directory(paths[i].bytes);
+
+		ck_assert_str_eq(directory, paths[i].want);
+		free(directory);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("text");
@@ -292,5 +306,6 @@ int main(void)
 	tcase_add_test(tcase, test_duration);
 	tcase_add_test(tcase, test_number);
 	tcase_add_test(tcase, test_nearest);
+	tcase_add_test(tcase, test_directory);
 	return unit_run(suite);
 }
